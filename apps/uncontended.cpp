@@ -6,8 +6,8 @@
 //   PAIRS   acquire/release pairs a round (default 1000000)
 //   ROUNDS  (default 7)
 //   THREADS 1 (default), or 2: another one is there, and sleeps
-// Prints the thread's CPU nanoseconds a pair, one line a round. Under `valgrind --tool=callgrind`
-// two runs with different PAIRS give the instructions a pair.
+// Prints the thread's CPU nanoseconds a pair, one line a round. Under
+// `valgrind --tool=callgrind --toggle-collect='*measured_round*'` one round gives the instructions.
 //
 // Plain pthread API: run it with and without the preload. To compare locks, interleave the runs.
 
@@ -68,6 +68,13 @@ void make_recursive() {
   pthread_mutexattr_destroy(&attributes);
 }
 
+// callgrind counts between its begin and its end.
+__attribute__((noinline)) double measured_round(const Mode& mode, long pairs) {
+  const double start = bench::cpu_ns();
+  mode.run(pairs);
+  return (bench::cpu_ns() - start) / static_cast<double>(pairs);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -87,11 +94,8 @@ int main(int argc, char** argv) {
   if (std::strcmp(mode->name, "recursive") == 0) make_recursive();
   if (threads == 2) bring_company();
   mode->run(pairs / 10 + 1);  // warm: adoption, bias, caches
-  for (long i = 0; i < rounds; ++i) {
-    const double start = bench::cpu_ns();
-    mode->run(pairs);
-    std::printf("%.3f ns/pair\n", (bench::cpu_ns() - start) / static_cast<double>(pairs));
-  }
+  for (long i = 0; i < rounds; ++i)
+    std::printf("%.3f ns/pair\n", measured_round(*mode, pairs));
   if (threads == 2) send_home();
   return 0;
 }

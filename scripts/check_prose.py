@@ -50,6 +50,15 @@ class Rule:
     pattern: re.Pattern[str]
 
 
+class Rules:
+    """Those of one place. Most texts break none, which one search shows."""
+
+    def __init__(self, rules: list[Rule], where: str) -> None:
+        self.rules = [rule for rule in rules if rule.where == where]
+        joined = "|".join(f"(?:{rule.pattern.pattern})" for rule in self.rules)
+        self.any_of = re.compile(joined or r"(?!)", re.IGNORECASE)
+
+
 @dataclass
 class Allowed:
     """What scripts/prose_allowed.toml has."""
@@ -63,6 +72,14 @@ def tracked(root: Path) -> list[str]:
     command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"]
     names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
     return sorted(name for name in names if name and (root / name).is_file())
+
+
+def parents_of(name: str) -> Iterator[str]:
+    """The folders that a file is in, also the root."""
+    yield "."
+    for place, letter in enumerate(name):
+        if letter == "/":
+            yield name[:place]
 
 
 # The glossary
@@ -159,8 +176,8 @@ def anchors_of(text: str) -> set[str]:
     return anchors
 
 
-def check_links(root: Path, name: str, text: str, files: list[str], allowed: Allowed) -> Iterator[Finding]:
-    folders = {parent.as_posix() for file in files for parent in Path(file).parents}
+def check_links(root: Path, name: str, text: str, there: set[str], allowed: Allowed) -> Iterator[Finding]:
+    """`there` has the files and the folders of the tree."""
     for number, line in prose_lines(text):
         for target in LINK_TARGET.findall(CODE_SPAN.sub("Code", line)):
             if re.match(r"[a-z]+:", target) or f"{name}: {target}" in allowed.links:
@@ -168,7 +185,7 @@ def check_links(root: Path, name: str, text: str, files: list[str], allowed: All
             path, _, anchor = target.partition("#")
             goal = ((root / name).parent / path).resolve() if path else root / name
             inside = goal.relative_to(root).as_posix() if goal.is_relative_to(root) else ""
-            if inside not in files and inside not in folders:
+            if inside not in there:
                 yield name, number, f"the link '{target}' leads nowhere"
             elif anchor and anchor not in anchors_of(goal.read_text(encoding="utf-8")):
                 yield name, number, f"the link '{target}' leads to no heading"
@@ -210,7 +227,7 @@ def without_comments(language: str, text: str) -> str:
     """The code alone, its lines kept: names are looked for there."""
 
     def blank(match: re.Match[str]) -> str:
-        return re.sub(r"[^\n]", " ", match[0])
+        return "\n".join(" " * len(line) for line in match[0].split("\n"))
 
     if language == "c":
         return C_TOKEN.sub(blank, text)
@@ -234,30 +251,31 @@ def paragraphs(lines: list[tuple[int, str]]) -> Iterator[tuple[list[int], str]]:
         yield numbers, text
 
 
-def check_words(name: str, lines: list[tuple[int, str]], rules: list[Rule], where: str) -> Iterator[Finding]:
+def check_words(name: str, lines: list[tuple[int, str]], rules: Rules) -> Iterator[Finding]:
     for numbers, text in paragraphs(lines):
-        for rule in rules:
-            if rule.where == where:
-                for match in rule.pattern.finditer(text):
-                    start = match.start() + len(match[0]) - len(match[0].lstrip(PUNCTUATION))
-                    word = match[0].strip(PUNCTUATION)
-                    yield name, numbers[start], f"'{word}': write {rule.instead}"
+        if not rules.any_of.search(text):
+            continue
+        for rule in rules.rules:
+            for match in rule.pattern.finditer(text):
+                start = match.start() + len(match[0]) - len(match[0].lstrip(PUNCTUATION))
+                word = match[0].strip(PUNCTUATION)
+                yield name, numbers[start], f"'{word}': write {rule.instead}"
 
 
 # All of it
 
 
-def check_document(root: Path, name: str, files: list[str], rules: list[Rule], allowed: Allowed) -> Iterator[Finding]:
+def check_document(root: Path, name: str, there: set[str], rules: Rules, allowed: Allowed) -> Iterator[Finding]:
     text = (root / name).read_text(encoding="utf-8")
     if name not in allowed.loose:
         yield from check_form(name, text)
-    yield from check_links(root, name, text, files, allowed)
+    yield from check_links(root, name, text, there, allowed)
     words = text.partition("## Forbidden words")[0] if name == GLOSSARY else text
     for number, line in prose_lines(words):
-        yield from check_words(name, [(number, plain(LIST_MARK.sub("", line)))], rules, "words")
+        yield from check_words(name, [(number, plain(LIST_MARK.sub("", line)))], rules)
 
 
-def check_source(root: Path, name: str, language: str, rules: list[Rule]) -> Iterator[Finding]:
+def check_source(root: Path, name: str, language: str, rules: Rules, of_names: Rules) -> Iterator[Finding]:
     text = (root / name).read_text(encoding="utf-8")
     comments = list(COMMENTS[language](text))
     most = MOST_IN_A_COMMENT[language]
@@ -265,25 +283,28 @@ def check_source(root: Path, name: str, language: str, rules: list[Rule]) -> Ite
     for number in sorted({number for number, _ in comments}):
         if (length := len(lines[number - 1])) > most:
             yield name, number, f"a comment line of {length} characters, {most} at most"
-    yield from check_words(name, comments, rules, "words")
+    yield from check_words(name, comments, rules)
     for number, line in enumerate(without_comments(language, text).splitlines(), 1):
-        yield from check_words(name, [(number, line)], rules, "names")
+        if "`" in line or of_names.any_of.search(f"{line.strip()} "):
+            yield from check_words(name, [(number, line)], of_names)
 
 
 def findings_in(root: Path, allowed: Allowed) -> list[Finding]:
     files = tracked(root)
     glossary = root / GLOSSARY
     rules = rules_of(glossary.read_text(encoding="utf-8")) if glossary.exists() else []
+    of_words, of_names, of_files = (Rules(rules, where) for where in ("words", "names", "files"))
+    there = {parent for name in files for parent in parents_of(name)} | set(files)
     found: list[Finding] = [] if rules else [(GLOSSARY, 1, "there is no table of forbidden words")]
     for name in files:
-        for rule in rules:
-            if rule.where == "files" and rule.pattern.search(name):
+        for rule in of_files.rules:
+            if rule.pattern.search(name):
                 found.append((name, 1, f"the file's name: write {rule.instead}"))
         language = LANGUAGE.get(Path(name).suffix)
         if language == "markdown":
-            found += check_document(root, name, files, rules, allowed)
+            found += check_document(root, name, there, of_words, allowed)
         elif language:
-            found += check_source(root, name, language, rules)
+            found += check_source(root, name, language, of_words, of_names)
     for key in allowed.links:
         name, _, target = key.partition(": ")
         if not (root / name).exists() or f"]({target})" not in (root / name).read_text(encoding="utf-8"):

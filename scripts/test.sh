@@ -117,6 +117,10 @@ end_parts() {
 # run_ctest FOLDER ARGS...: two tests for each processor, since most of them wait half of their time.
 run_ctest() { nice ctest --test-dir "$BUILD/$1" --output-on-failure --no-tests=error -j $((2 * JOBS)) "${@:2}"; }
 
+# keep_bytecode: where the environment has Python keep none, as images of containers do, each of some thousand
+# interpreters would compile what it imports.
+keep_bytecode() { unset PYTHONDONTWRITEBYTECODE; }
+
 # run_pytest ARGS...: a file is one process's, since its tests share what took long to make. Files of which the marks
 # leave nothing, status 5, have not failed.
 run_pytest() {
@@ -129,6 +133,7 @@ run_pytest() {
 # The tier of newcomers and CI: the same for the same tree.
 run_tests() {
   FAILED=() WHOLE=''
+  keep_bytecode
   local quick=(-LE '^full$')
   trap print_parts EXIT
   begin packages
@@ -179,6 +184,7 @@ full_ctest() {
 run_full_tests() {
   local files
   FAILED=() WHOLE='' PLAN=$BUILD/tested/plan
+  keep_bytecode
   trap print_parts EXIT
   begin packages
   need_packages "${BUILD_GROUPS[@]}" lint tests workloads glibc
@@ -222,6 +228,7 @@ lint_changed() {
 run_changed_tests() {
   local targets files lock
   FAILED=() WHOLE='' PLAN=$BUILD/tested/changed
+  keep_bytecode
   trap print_parts EXIT
   if [[ ! -e $BUILD/build.ninja ]]; then
     need_packages "${BUILD_GROUPS[@]}" lint tests

@@ -323,7 +323,7 @@ def test_list_names_a_broken_recipe(lockswap, recipe):
             "lockswap.cli, lockswap.run.launch",
             ["rich", "numpy", "scipy", "matplotlib", "jinja2", "elftools", "tomli_w"],
         ),
-        ("lockswap.cli, lockswap.campaign.compare", ["matplotlib", "jinja2", "elftools"]),
+        ("lockswap.cli, lockswap.campaign.compare", ["scipy", "matplotlib", "jinja2", "elftools"]),
     ],
 )
 def test_a_command_loads_what_it_needs(modules, loads_none_of):

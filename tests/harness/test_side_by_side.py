@@ -1,6 +1,7 @@
 """`lockswap report A B`: what differs, what changed, and no more than the spread allows."""
 
 import csv
+import itertools
 import json
 import math
 import random
@@ -15,6 +16,7 @@ from scipy import stats as scipy_stats
 import synthetic
 from harness_support import one_line_error
 from lockswap.findings import reading
+from lockswap.findings.change import _rank as shift_rank
 from lockswap.findings.change import change
 from lockswap.records.folder import Folder
 from lockswap.report import terminal
@@ -89,6 +91,23 @@ def test_interval_of_a_change_agrees_with_the_mann_whitney_test():
         assert found.low <= found.estimate <= found.high
         decided += p <= 0.05
     assert 20 < decided < 180
+
+
+def test_the_rank_of_a_change_is_the_largest_that_scipys_test_rejects():
+    """Of the numbers of pairs in which the first sample's value is the larger; 0 where it rejects none."""
+
+    def rejects(pairs: int, n: int, m: int) -> bool:
+        left, firsts = pairs, []
+        for place in range(n):
+            below = min(left, m)
+            firsts.append(below + 0.5 + place / (2 * n))
+            left -= below
+        return scipy_stats.mannwhitneyu(firsts, range(1, m + 1), method="exact").pvalue <= 0.05
+
+    for n, m in [*itertools.combinations_with_replacement(range(6, 14), 2), (30, 7), (20, 31)]:
+        rank = shift_rank(n, m)
+        assert rank == 0 or rejects(rank, n, m)
+        assert not rejects(rank + 1, n, m)
 
 
 def test_equals_are_called_changed_no_more_often_than_one_time_in_twenty():

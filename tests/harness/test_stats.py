@@ -34,6 +34,22 @@ def test_critical_values_are_those_of_the_textbooks():
     assert {n: stats.signed_rank_rank(n) for n in table} == table
 
 
+@pytest.mark.parametrize("n", [*range(1, 33), 60, 100])
+def test_the_rank_is_the_largest_that_scipys_test_rejects(n):
+    """Of the sums that the ranks above zero may have; 0 where it rejects none."""
+
+    def rejects(total: int) -> bool:
+        signed, left = [], total
+        for rank in range(n, 0, -1):
+            signed.append(rank if rank <= left else -rank)
+            left -= rank if rank <= left else 0
+        return scipy_stats.wilcoxon(signed, method="exact").pvalue <= 1 - stats.LEVEL
+
+    rank = stats.signed_rank_rank(n)
+    assert rank == 0 or rejects(rank)
+    assert not rejects(rank + 1)
+
+
 def test_fewer_pairs_cannot_reach_95_percent():
     assert exact_coverage(stats.MIN_PAIRS - 1, 0) < 0.95
     clear = stats.paired_ratio([10.0] * 5, [1.0] * 5)

@@ -34,6 +34,10 @@ class Under:
             for lock in listed["rwlocks"]
             if lock["biased"] and lock["compared_by_default"]
         )
+        # BRAVO's asymmetric form of the same.
+        self.asymmetric = next(
+            lock["name"] for lock in listed["rwlocks"] if lock["asymmetric"] and lock["under"] == self.plain
+        )
         # Not auto, which is one of the others.
         mutexes = [lock for lock in listed["mutexes"] if not lock["chooses"]]
         self.mutexes = [f"mutex:{lock['name']}" for lock in mutexes]

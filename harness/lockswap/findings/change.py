@@ -1,6 +1,6 @@
 """Whether a ratio changed from one campaign to another: two independent samples of ratios, one a round.
 
-The interval is the set of factors that the Mann-Whitney test (scipy's, exact) does not reject at 5 %, the estimate the
+The interval is the set of factors that the Mann-Whitney test (exact) does not reject at 5 %, the estimate the
 Hodges-Lehmann shift that belongs to it. It assumes that the ratios of the rounds scatter alike in both campaigns.
 """
 
@@ -89,16 +89,19 @@ def _ratio(shift: float) -> float:
 @cache
 def _rank(n: int, m: int) -> int:
     """Which of the n * m sorted shifts (from 0, from both ends) bounds the 95 % interval."""
-    from scipy.stats import mannwhitneyu
-
-    rank = 0
-    while 2 * (rank + 1) < n * m:
-        left, firsts = rank + 1, []
-        for place in range(n):  # of n numbers so many pairs with 1 to m in which the first is the larger
-            below = min(left, m)
-            firsts.append(below + 0.5 + place / (2 * n))
-            left -= below
-        if mannwhitneyu(firsts, range(1, m + 1), method="exact").pvalue > 1 - LEVEL:
+    most = (n * m - 1) // 2
+    # How many orders of n and m values have so many pairs in which the first's is the larger: the coefficients of
+    # Gauss's binomial, product of (1 - x ** (m + i)) / (1 - x ** i) for i from 1 to n.
+    orders = [1] + [0] * most
+    for i in range(1, n + 1):
+        for pairs in range(most, m + i - 1, -1):
+            orders[pairs] -= orders[pairs - m - i]
+        for pairs in range(i, most + 1):
+            orders[pairs] += orders[pairs - i]
+    total, rank, below = math.comb(n + m, n), 0, orders[0]
+    for of_more in orders[1:]:
+        below += of_more
+        if 2 * below / total > 1 - LEVEL:
             break
         rank += 1
     return rank

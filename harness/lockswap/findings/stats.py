@@ -1,11 +1,10 @@
 """Medians, spreads, paired ratios with an interval, and the noise floor. No assumption about distributions.
 
-The interval is the set of ratios that Wilcoxon's signed-rank test (scipy's, exact) does not reject at 5 %, the estimate
+The interval is the set of ratios that Wilcoxon's signed-rank test (exact) does not reject at 5 %, the estimate
 the Hodges-Lehmann median that belongs to it. Why this one: docs/measuring.md, "How the interval was chosen".
 """
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -199,20 +198,17 @@ def _exp(log: float) -> float:
 
 @cache
 def signed_rank_rank(n: int) -> int:
-    """Which of the sorted means of two (from 0, from both ends) bounds the 95 % interval of n differences."""
-    from scipy.stats import wilcoxon  # slow to load, and not wanted by `lockswap run`
+    """Which of the sorted means of two (from 0, from both ends) bounds the 95 % interval of n differences.
 
-    def p_value(rank: int) -> float:
-        return wilcoxon(_differences(n, rank), method="exact").pvalue
-
-    return max(0, bisect_right(range(n * (n + 1) // 4), 1 - LEVEL, key=p_value) - 1)
-
-
-def _differences(n: int, positive: int) -> list[int]:
-    """The numbers 1 to n with signs such that those above zero add up to `positive`."""
-    signed = []
-    for rank in range(n, 0, -1):
-        taken = rank <= positive
-        positive -= rank if taken else 0
-        signed.append(rank if taken else -rank)
-    return signed
+    Not by scipy, whose statistics take longer to load than a small campaign to run.
+    """
+    half = n * (n + 1) // 4
+    # How likely each sum of the ranks above zero is, where every sign is as likely as the other.
+    chances = np.zeros(half + 1)
+    chances[0] = 1
+    for rank in range(1, n + 1):
+        with_it = chances[:-rank].copy()
+        chances[rank:] += with_it
+        chances /= 2
+    p_values = 2 * np.cumsum(chances[:half])
+    return max(0, int(np.searchsorted(p_values, 1 - LEVEL, side="right")) - 1)

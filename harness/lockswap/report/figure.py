@@ -13,6 +13,8 @@ matplotlib.use("Agg")  # no display is needed
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from lockswap.base.choice import MUTEX_PTHREAD, NONE, PTHREAD
@@ -92,9 +94,11 @@ def _finish(figure: Figure, with_png: bool) -> tuple[str, bytes]:
     svg, png = io.StringIO(), io.BytesIO()
     figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")  # once is enough, and the same for both forms
-    figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    # By the canvases: Figure.savefig draws everything once more beforehand, for the layout.
+    FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})
     if with_png:
-        figure.savefig(png, format="png", dpi=160)
+        figure.set_dpi(160)
+        FigureCanvasAgg(figure).print_png(png)
     plt.close(figure)
     return svg.getvalue(), png.getvalue()
 
