@@ -45,20 +45,9 @@ bool may_unwind(const Unwinding& u, std::uint64_t now) noexcept {
   return u.spent_ns < kAtFirst + (now - u.begun) / 8;
 }
 
-}  // namespace
-
-recording::Place object_at(std::uint64_t address) noexcept {
-  return recording::place_of_data(record().head, world().guard, address);
-}
-
-[[gnu::noinline]] std::uint32_t take_stack(const Me& m, std::uint64_t site) noexcept {
-  if (m.record == nullptr || m.record->unwinding == nullptr || recording::modules.at == nullptr)
-    return 0;
-  const Busy busy;
-  Unwinding& mine = *m.record->unwinding;
-  const auto pointer = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
-  recording::KnownStack& known = mine.known.at(site, pointer);
-  if (known.is_had_again(site, pointer)) return known.stack;
+// Apart from what finds a known stack, so that this stays short.
+[[gnu::noinline]] std::uint32_t take_new_stack(Unwinding& mine, recording::KnownStack& known,
+                                               std::uint64_t site, std::uint64_t pointer) noexcept {
   const std::uint64_t begin = monotonic_ns();
   if (mine.begun == 0) mine.begun = begin;
   std::uint32_t stack = 0;
@@ -78,6 +67,23 @@ recording::Place object_at(std::uint64_t address) noexcept {
   if (stack != 0) return stack;
   const Frame one = place_of_code(site);
   return keep(&one, 1, true);
+}
+
+}  // namespace
+
+recording::Place object_at(std::uint64_t address) noexcept {
+  return recording::place_of_data(record().head, world().guard, address);
+}
+
+[[gnu::noinline]] std::uint32_t take_stack(const Me& m, std::uint64_t site) noexcept {
+  if (m.record == nullptr || m.record->unwinding == nullptr || recording::modules.at == nullptr)
+    return 0;
+  const Busy busy;
+  Unwinding& mine = *m.record->unwinding;
+  const auto pointer = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  recording::KnownStack& known = mine.known.at(site, pointer);
+  if (known.is_had_again(site, pointer)) return known.stack;
+  return take_new_stack(mine, known, site, pointer);
 }
 
 std::uint32_t stack_in_record(std::uint32_t stack) noexcept {

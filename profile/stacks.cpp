@@ -40,6 +40,20 @@ void count_unwinding(std::uint64_t begin) noexcept {
   r.unwind_ns.fetch_add(Ticks::ns_between(begin, Ticks::now()), relaxed);
 }
 
+// Apart from what finds a known stack, so that this stays short.
+[[gnu::noinline]] std::uint32_t take_new_stack(recording::KnownStack& known, const void* caller,
+                                               std::uint64_t pointer) noexcept {
+  const std::uint64_t begin = Ticks::now();
+  const std::uint32_t stack = recording::unwind_anew(
+      known, number_of(caller), pointer, recording::kMostFrames, place_of_code,
+      [=](const recording::Unwound& u, const Place* frame) noexcept {
+        const std::uint32_t kept = keep(frame, u.count, u.cut);
+        count_unwinding(begin);
+        return kept;
+      });
+  return stack != 0 ? stack : stack_of(caller);
+}
+
 }  // namespace
 
 Place place_of(const void* object) noexcept {
@@ -57,15 +71,7 @@ Place place_of(const void* object) noexcept {
     if (t.unwound_at != 0 && Ticks::ns_between(t.unwound_at, now) < kRestNs) return 0;
     t.unwound_at = now;
   }
-  const std::uint64_t begin = Ticks::now();
-  const std::uint32_t stack = recording::unwind_anew(
-      known, number_of(caller), pointer, recording::kMostFrames, place_of_code,
-      [=](const recording::Unwound& u, const Place* frame) noexcept {
-        const std::uint32_t kept = keep(frame, u.count, u.cut);
-        count_unwinding(begin);
-        return kept;
-      });
-  return stack != 0 ? stack : stack_of(caller);
+  return take_new_stack(known, caller, pointer);
 }
 
 std::uint32_t first_frames(std::uint32_t stack, std::uint32_t count) noexcept {
