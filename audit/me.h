@@ -7,7 +7,7 @@
 #include "platform/atomic.h"
 #include "platform/call_mark.h"
 #include "platform/thread.h"
-#include "profile/unwind.h"
+#include "recording/unwind.h"
 
 namespace lockswap::audit {
 
@@ -15,14 +15,13 @@ namespace lockswap::audit {
 struct Unwinding {
   static constexpr std::size_t kKnown = 128, kOrders = 1024;
   std::uint64_t begun, spent_ns;
-  profile::KnownStack known[kKnown];
+  recording::KnownStacks<kKnown> known;
   std::uint64_t orders[kOrders];
 
   // For another thread.
   void forget() noexcept {
     begun = spent_ns = 0;
-    for (profile::KnownStack& one : known)
-      one.count = 0;
+    known.forget();
     for (std::uint64_t& one : orders)
       one = 0;
   }

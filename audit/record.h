@@ -1,14 +1,15 @@
 // What an audited process leaves behind: one file, mapped and shared, in which it counts and notes
 // findings as they happen. So nothing is lost when the process is killed, crashes or deadlocks.
 //
-// liblockswap-audit.so writes it, lockswap-audit-read turns it into JSON. Both are built from this
-// header; a file of another layout is refused by its schema number.
+// liblockswap-audit.so writes it, lockswap-audit-read turns it into JSON; both are built from this
+// header. recording/head.h has what it begins with.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "recording/head.h"
 
 namespace lockswap::audit {
 
@@ -100,31 +101,20 @@ inline constexpr std::size_t kFindings = static_cast<std::size_t>(Finding::kEnd)
 inline constexpr std::size_t kExamples = 6;  // of each finding, by pairs of call sites
 inline constexpr std::size_t kStripes = 16;  // of the counters; threads spread over them
 inline constexpr std::uint64_t kMagic = 0x7469647561'6b6c73;
-inline constexpr std::uint32_t kSchema = 6;
+inline constexpr std::uint32_t kSchema = 7;
 
 inline constexpr std::size_t kLocksOfCircle = 12;  // of longer ones none is sought
 inline constexpr std::uint64_t kOfRwlocks = 1, kOfMutexes = 2;
 
 using Word = NativeAtomic<std::uint64_t>;
 
-// A place in a stack: the module's number above, an address in the module's file below. 0xffff:
-// none, and the address is one of the process.
-using Frame = std::uint64_t;
-inline constexpr unsigned kModuleShift = 48;
 inline constexpr std::uint32_t kFrames = 16;   // of a stack, the innermost
 inline constexpr std::uint32_t kStacks = 256;  // in the record
-inline constexpr std::uint32_t kModules = 128;
 
 struct RecordedStack {
   std::uint32_t count;
   std::uint32_t cut;  // 1: there are more frames
-  Frame frame[kFrames];
-};
-struct Module {
-  std::uint64_t begin;
-  std::uint32_t build_id_size;
-  std::uint8_t build_id[20];
-  char path[256];  // empty: the program
+  recording::Place frame[kFrames];
 };
 
 // Where a call came from: an address, and the file that is mapped there, if there is one.
@@ -160,9 +150,9 @@ struct MorePlaces {
 
 // One thread's part in a circle of orders: it holds one lock and asks for the next.
 struct Part {
-  std::uint64_t held, asked;                // addresses
-  std::uint64_t held_object, asked_object;  // Frames: where they lie, if in a file
-  std::uint32_t held_stack, asked_stack;    // in the record, plus 1
+  std::uint64_t held, asked;                   // addresses
+  recording::Place held_object, asked_object;  // where they lie, if in a file
+  std::uint32_t held_stack, asked_stack;       // in the record, plus 1
   std::uint32_t thread;
   std::uint8_t holds_to_write, asks_to_write;
   std::uint8_t held_is_mutex, asked_is_mutex;
@@ -181,14 +171,7 @@ struct FindingRecord {
 };
 
 struct Record {
-  std::uint64_t magic;
-  std::uint32_t schema;
-  std::uint32_t size;  // of this structure
-  std::uint32_t pid;
-  std::uint32_t parent;
-  NativeAtomic<std::uint32_t> ended;  // 1: through exit handlers
-  char program[64];
-  char exe[512];
+  recording::Head head;
   Word most_rwlocks_held;  // by one thread at once
   Word most_mutexes_held;
   Word longest_read_ns;
@@ -197,10 +180,10 @@ struct Record {
   FindingRecord findings[kFindings];
   MorePlaces more[kWithMore][kExamples];
   Circle circle[kCircles][kExamples];  // of the findings from kFirstWithMore on
-  NativeAtomic<std::uint32_t> modules;
   NativeAtomic<std::uint32_t> stacks;
-  Module module[kModules];
   RecordedStack stack[kStacks];
 };
+
+inline constexpr recording::Format kFormat{kMagic, kSchema, sizeof(Record)};
 
 }  // namespace lockswap::audit

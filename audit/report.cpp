@@ -1,57 +1,25 @@
 #include "audit/report.h"
 
 #include <algorithm>
-#include <cerrno>  // program_invocation_short_name
 #include <cstring>
-#include <fcntl.h>
-
-#include <sys/mman.h>
 
 #include "audit/places.h"
+#include "audit/stacks.h"
 #include "audit/world.h"
-#include "platform/output_file.h"
-#include "platform/syscall.h"
 #include "platform/text.h"
 #include "platform/thread.h"
+#include "recording/file.h"
 
 namespace lockswap::audit {
 namespace {
 
 constinit Record in_memory{};  // until the file is there, and without one
 constinit Record* mapped = &in_memory;
-constinit char prefix_of_files[4096] = {};
-
-// Opens a new file PREFIX.<pid>.<n>, whose blocks exist.
-long new_file(char* path, std::uint32_t size) noexcept {
-  const auto pid = static_cast<std::uint64_t>(raw_syscall(SYS_getpid));
-  return open_numbered_file(path, sizeof(Record), [=](std::uint64_t n) {
-    Text(path, size) << prefix_of_files << "." << pid << "." << n;
-  });
-}
-
-// Maps a new file; at `where`, if that is not nullptr. Returns nullptr if it cannot.
-Record* map_file(Record* where, char* path, std::uint32_t size) noexcept {
-  const long fd = new_file(path, size);
-  if (fd < 0) return nullptr;
-  const long r =
-      raw_syscall(SYS_mmap, reinterpret_cast<long>(where), sizeof(Record), PROT_READ | PROT_WRITE,
-                  where != nullptr ? MAP_SHARED | MAP_FIXED : MAP_SHARED, fd, 0);
-  raw_syscall(SYS_close, fd);
-  return r < 0 && r > -4096 ? nullptr : reinterpret_cast<Record*>(r);
-}
-
-void fill_in(Record& r) noexcept {
-  r.magic = kMagic;
-  r.schema = kSchema;
-  r.size = sizeof(Record);
-  r.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
-  r.parent = static_cast<std::uint32_t>(raw_syscall(SYS_getppid));
-  Text(r.program, sizeof r.program)
-      << (program_invocation_short_name != nullptr ? program_invocation_short_name : "");
-  const long n = raw_syscall(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>("/proc/self/exe"),
-                             reinterpret_cast<long>(r.exe), sizeof r.exe - 1);
-  r.exe[n > 0 ? n : 0] = 0;
-}
+constexpr recording::FileKind kFile{.format = kFormat,
+                                    .blocks = sizeof(Record),
+                                    .mapped = sizeof(Record),
+                                    .before = ".",
+                                    .behind = ""};
 
 // Wrappers of locks have one place for all their users, so circles differ by what is around it.
 std::uint64_t key_of(const Noted& noted) noexcept {
@@ -60,7 +28,7 @@ std::uint64_t key_of(const Noted& noted) noexcept {
   for (std::uint32_t i = 0; i < noted.circle->count; ++i) {
     const Part& p = noted.circle->part[i];
     for (const std::uint32_t stack : {p.held_stack, p.asked_stack})
-      key = (key ^ world().stacks.innermost(stack)) * 0x9e3779b97f4a7c15u;
+      key = (key ^ innermost_frames(stack)) * 0x9e3779b97f4a7c15u;
   }
   return key;
 }
@@ -88,8 +56,8 @@ void locate_more(Finding what, std::uint64_t n, const Noted& noted) noexcept {
   circle = *noted.circle;
   for (std::uint32_t i = 0; i < circle.count; ++i) {
     Part& p = circle.part[i];
-    p.held_stack = world().stacks.in_record(p.held_stack);
-    p.asked_stack = world().stacks.in_record(p.asked_stack);
+    p.held_stack = stack_in_record(p.held_stack);
+    p.asked_stack = stack_in_record(p.asked_stack);
   }
 }
 
@@ -102,8 +70,8 @@ void add_example(Finding what, FindingRecord& finding, const Noted& noted) noexc
   e.thread = noted.thread != 0 ? noted.thread : me().tid;
   e.other_thread = noted.other_thread;
   e.key = key_of(noted);
-  e.stack = world().stacks.in_record(noted.stack);
-  e.other_stack = world().stacks.in_record(noted.other_stack);
+  e.stack = stack_in_record(noted.stack);
+  e.other_stack = stack_in_record(noted.other_stack);
   locate(noted.site, e.place);
   if (noted.name != nullptr) {
     Text(e.other_place.file, sizeof e.other_place.file) << noted.name;
@@ -123,30 +91,19 @@ std::uint64_t kinds_of(const Circle& circle) noexcept {
 
 }  // namespace
 
-bool open_record(const char* prefix, char* path, std::uint32_t size) noexcept {
+bool open_record(const char* prefix) noexcept {
   if (prefix == nullptr) return true;
-  // Absolute, since the program may change its folder before it forks.
-  Text text(prefix_of_files, sizeof prefix_of_files);
-  if (prefix[0] != '/') {
-    char folder[2048] = {};
-    if (raw_syscall(SYS_getcwd, reinterpret_cast<long>(folder), sizeof folder) > 0)
-      text << folder << "/";
-  }
-  text << prefix;
-  Record* r = map_file(nullptr, path, size);
+  auto* const r = reinterpret_cast<Record*>(recording::open_file(kFile, prefix));
   if (r == nullptr) return false;
-  fill_in(*r);
   mapped = r;
   return true;
 }
 
 void reopen_record() noexcept {
-  if (mapped == &in_memory) return;
-  char path[4200];
-  if (map_file(mapped, path, sizeof path) != nullptr) fill_in(*mapped);
+  if (mapped != &in_memory) recording::reopen_file(kFile, mapped->head);
 }
 
-void close_record() noexcept { mapped->ended.store(1, relaxed); }
+void close_record() noexcept { mapped->head.ended.store(1, relaxed); }
 
 Record& record() noexcept { return *mapped; }
 

@@ -13,14 +13,15 @@
 #include "interpose/bypasses.h"
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
-#include "interpose/profiled.h"
+#include "interpose/module_functions.h"
 #include "interpose/real_symbols.h"
 #include "platform/alone.h"
 #include "platform/atomic.h"
 #include "platform/object_layout.h"
 #include "platform/say.h"
 #include "platform/text.h"
-#include "profile/modules.h"
+#include "recording/file.h"
+#include "recording/modules.h"
 
 namespace lockswap::audit {
 namespace {
@@ -74,14 +75,13 @@ Known prepare() noexcept {
     refuse(line);
   }
   const Known known = look_at_layouts();  // before a thread's id is asked for (system_tid.h)
-  profile::modules = functions_for_profile();
+  recording::modules = module_functions();
   Alone::prepare(find_single_threaded());
   prepare_world();
-  static constinit char path[4200];
-  if (!open_record(environment_value("LOCKSWAP_AUDIT"), path, sizeof path)) {
+  if (!open_record(environment_value("LOCKSWAP_AUDIT"))) {
     // A forbidden place is no reason to stop a program that was started by the audited one.
     say("lockswap audit: nothing is recorded: cannot make ");
-    say(path);
+    say(recording::file_name());
     say("\n");
   }
   return known;

@@ -1,46 +1,25 @@
 #include "audit/world.h"
 
-#include <cstring>
-#include <ctime>
-
-#include <sys/mman.h>
-
 #include "audit/entry.h"
 #include "audit/fork.h"
 #include "audit/report.h"
 #include "platform/alone.h"
-#include "platform/memory.h"
 #include "platform/real_time.h"
-#include "platform/syscall.h"
 #include "platform/text.h"
 #include "platform/thread.h"
 
 namespace lockswap::audit {
 namespace {
 
-constexpr std::uint32_t kNew = 0, kBeginning = 1, kReady = 2;
-
 constinit World without_memory{};
 constinit World* current = &without_memory;
-constinit NativeAtomic<std::uint32_t> worlds{0};
 constinit NativeAtomic<std::uint64_t> serials{0};
-
-std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_syscall(SYS_getpid)); }
 
 [[gnu::noinline]] void begin(World& w) noexcept {
   const Busy busy;
-  std::uint32_t seen = kNew;
-  if (w.state.compare_exchange(seen, kBeginning, acquire)) {
-    w.pid = process_id();
-    w.number = worlds.fetch_add(1, relaxed) + 1;
-    if (is_forked()) reopen_record();
-    w.state.store(kReady, release);  // pairs with the loads of known_me and below
-  }
-  while (w.state.load(acquire) != kReady) {
-    // Not a yield: the other thread may have a lower real-time priority than this one.
-    const timespec nap{0, 100'000};
-    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
-  }
+  w.begin([](std::uint32_t number) noexcept {
+    if (number > 1) reopen_record();
+  });
 }
 
 // In a child what the thread holds is known by address alone: its stacks and the mutexes' numbers
@@ -87,10 +66,7 @@ World& world() noexcept { return *current; }
 void prepare_world() noexcept {
   ThreadExit::prepare();
   ThreadExit::add(&on_thread_exit);
-  void* p = map_pages(sizeof(World));
-  if (p == nullptr) return;
-  raw_syscall(SYS_madvise, reinterpret_cast<long>(p), sizeof(World), MADV_WIPEONFORK);
-  current = static_cast<World*>(p);
+  if (auto* const mapped = recording::map_world<World>(); mapped != nullptr) current = mapped;
 }
 
 bool is_alone(const Me& m) noexcept {
@@ -100,7 +76,7 @@ bool is_alone(const Me& m) noexcept {
 Me& known_me(std::uint64_t site) noexcept {
   World& w = world();
   Me& m = me();
-  if (w.state.load(acquire) != kReady) [[unlikely]]
+  if (!w.is_ready()) [[unlikely]]
     begin(w);
   if (m.process != w.number) [[unlikely]]
     make_known(w, m, site);
@@ -124,10 +100,6 @@ void note_real_time(pthread_t thread, std::uint64_t site) noexcept {
   note(Finding::real_time_thread, {.lock = nullptr, .site = site, .name = whole});
 }
 
-void empty_world_of_parent() noexcept {
-  World& w = world();
-  if (w.state.load(acquire) != kNew && w.pid != process_id())
-    std::memset(static_cast<void*>(&w), 0, sizeof w);
-}
+void empty_world_of_parent() noexcept { recording::empty_if_of_parent(world()); }
 
 }  // namespace lockswap::audit

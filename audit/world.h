@@ -1,7 +1,4 @@
-// What the audit knows of this process, in one mapping that the kernel empties in each child
-// (MADV_WIPEONFORK, Linux 4.14). So a child, also one of _Fork or clone, finds every guard free and
-// every table empty, whatever other threads were doing; fork takes no guard, and no thread waits
-// for it. A child that shares its parent's memory (vfork, posix_spawn) is no other process here.
+// What the audit knows of this process, in memory that is empty in each child.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +12,12 @@
 #include "audit/stacks.h"
 #include "audit/threads.h"
 #include "platform/atomic.h"
+#include "recording/process.h"
 
 namespace lockswap::audit {
 
-struct World {
-  NativeAtomic<std::uint32_t> state;  // 0: no thread has been here in this process
-  std::uint32_t number;               // 1, and one more in each generation of children
-  std::uint32_t pid;
-  Guard report;   // of the examples
-  Guard modules;  // of those in the record
+struct World : recording::ProcessState {
+  Guard report;  // of the examples
   Threads threads;
   Shard shards[kShards];
   Orders orders;

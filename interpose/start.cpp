@@ -15,10 +15,10 @@
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
 #include "interpose/load_order.h"
+#include "interpose/module_functions.h"
 #include "interpose/modules.h"
 #include "interpose/objects.h"
 #include "interpose/policy_rules.h"
-#include "interpose/profiled.h"
 #include "interpose/real_symbols.h"
 #include "platform/alone.h"
 #include "platform/looks.h"
@@ -126,7 +126,7 @@ void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept 
   static constinit CondOps cond{};
   static constinit CondOps old_cond{};
   Looks::prepare();
-  if (!profile::begin(profile_folder(), functions_for_profile())) {
+  if (!profile::begin(profile_folder(), module_functions())) {
     // A forbidden place is no reason to stop a program that was started by the profiled one.
     say("lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in ");
     say(profile_folder());

@@ -1,7 +1,7 @@
 #include "profile/classes.h"
 
-#include "profile/modules.h"
 #include "profile/stacks.h"
+#include "recording/modules.h"
 
 namespace lockswap::profile {
 namespace {
@@ -54,10 +54,9 @@ Object* add_object(std::uint64_t address, std::size_t from) noexcept {
 
 std::uint32_t decide(Thread& t, Object& o, Kind kind, const void* caller, bool by_init) noexcept {
   const void* const address = reinterpret_cast<const void*>(o.address.load(relaxed));
-  const bool is_static = modules.at(address).object != nullptr;
+  const bool is_static = recording::modules.at(address).object != nullptr;
   std::uint32_t seen = o.what.load(relaxed);
   const std::uint32_t stack = first_frames(take_stack(t, caller), kFramesOfClass);
-  // place_of looks one byte lower, where a return address belongs.
   const Place object = is_static ? place_of(address) : 0;
   const std::uint32_t number = class_for(kind, object, stack, by_init);
   const std::uint32_t what = Object::packed(number, kind);

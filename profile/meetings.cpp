@@ -102,20 +102,18 @@ int call_at_once(Entry& entry, const void* object, const void* caller, Call call
 
 // --- semaphores
 
-int init_semaphore(sem_t* s, int shared, unsigned value) {
-  return begin_lock<Kind::semaphore>(s, LOCKSWAP_PROFILE_CALLER,
-                                     [=] { return waits.sem_init(s, shared, value); });
+bool has_units(sem_t* s) noexcept {
+  int value = 0;
+  return waits.sem_getvalue(s, &value) == 0 && value > 0;
 }
-int destroy_semaphore(sem_t* s) {
-  return end_lock(s, [=] { return waits.sem_destroy(s); });
-}
-int try_semaphore(sem_t* s) {
-  const void* const caller = LOCKSWAP_PROFILE_CALLER;
+
+template <class Try>
+int try_semaphore(sem_t* s, const void* caller, Try attempt) {
   Entry entry;
   Thread* const t = entry.thread();
-  if (t == nullptr) return waits.sem_trywait(s);
+  if (t == nullptr) return attempt();
   const Seen seen = see<Kind::semaphore>(*t, s, caller);
-  const int result = waits.sem_trywait(s);
+  const int result = attempt();
   if (seen.tally == nullptr) return result;
   if (result == 0) {
     ++seen.tally->mode[0].acquisitions;
@@ -123,11 +121,6 @@ int try_semaphore(sem_t* s) {
     ++seen.tally->failed_tries;
   }
   return result;
-}
-
-bool has_units(sem_t* s) noexcept {
-  int value = 0;
-  return waits.sem_getvalue(s, &value) == 0 && value > 0;
 }
 
 template <bool kTimed, class Wait>
@@ -147,78 +140,57 @@ int wait_for_semaphore(sem_t* s, const void* caller, Wait wait) {
     return error == ETIMEDOUT ? End::timed_out : End::other;  // a signal interrupts, too
   });
 }
-int wait_semaphore(sem_t* s) {
-  return wait_for_semaphore<false>(s, LOCKSWAP_PROFILE_CALLER, [=] { return waits.sem_wait(s); });
-}
-int timedwait_semaphore(sem_t* s, const timespec* at) {
-  return wait_for_semaphore<true>(s, LOCKSWAP_PROFILE_CALLER,
-                                  [=] { return waits.sem_timedwait(s, at); });
-}
-int clockwait_semaphore(sem_t* s, clockid_t clock, const timespec* at) {
-  return wait_for_semaphore<true>(s, LOCKSWAP_PROFILE_CALLER,
-                                  [=] { return waits.sem_clockwait(s, clock, at); });
-}
 
 // Like a signal: one to one of several waiting threads found the others without work.
-int post_semaphore(sem_t* s) {
-  const void* const caller = LOCKSWAP_PROFILE_CALLER;
+template <class Post>
+int post_semaphore(sem_t* s, const void* caller, Post post) {
   Entry entry;
   Thread* const t = entry.thread();
-  if (t == nullptr) return waits.sem_post(s);
+  if (t == nullptr) return post();
   const Seen seen = see<Kind::semaphore>(*t, s, caller);
   if (seen.tally != nullptr) ++seen.tally->signals;
   // relaxed: a thread that is not seen yet does not wait long for this post
   const std::uint32_t waiting = seen.object == nullptr ? 0 : seen.object->waiters.load(relaxed);
-  if (waiting == 0) return waits.sem_post(s);
+  if (waiting == 0) return post();
   const std::uint64_t now = Ticks::now();
   Release& release =
       announce_release(*t, *seen.object, waiting > 1 ? Mode::shared : Mode::exclusive, now, caller);
-  const int result = waits.sem_post(s);
+  const int result = post();
   locate_signal(*t, release, caller, now);
   return result;
 }
 
 // --- barriers
 
-int init_barrier(pthread_barrier_t* b, const pthread_barrierattr_t* a, unsigned count) {
-  const void* const caller = LOCKSWAP_PROFILE_CALLER;
-  return begin_lock<Kind::barrier>(b, caller, [=] {
-    const int error = waits.barrier_init(b, a, count);
-    Object* const o =
-        error == 0 && is_recording() ? find_object(reinterpret_cast<std::uint64_t>(b)) : nullptr;
-    if (o != nullptr) {  // relaxed, both: the program hands the object on
-      o->arrived.store(0, relaxed);
-      o->was_for_all.store(count, relaxed);
-    }
-    return error;
-  });
+void begin_barrier(const pthread_barrier_t* b, unsigned count) noexcept {
+  Object* const o = is_recording() ? find_object(reinterpret_cast<std::uint64_t>(b)) : nullptr;
+  if (o == nullptr) return;
+  // relaxed, both: the program hands the object on
+  o->arrived.store(0, relaxed);
+  o->was_for_all.store(count, relaxed);
 }
-int destroy_barrier(pthread_barrier_t* b) {
-  return end_lock(b, [=] { return waits.barrier_destroy(b); });
-}
-int wait_at_barrier(pthread_barrier_t* b) {
-  const void* const caller = LOCKSWAP_PROFILE_CALLER;
+
+template <class Wait>
+int wait_at_barrier(pthread_barrier_t* b, const void* caller, Wait wait) {
   Entry entry;
   Thread* const t = entry.thread();
-  if (t == nullptr) return waits.barrier_wait(b);
+  if (t == nullptr) return wait();
   const Seen seen = see<Kind::barrier>(*t, b, caller);
   if (seen.object == nullptr) {
     entry.leave();
-    return waits.barrier_wait(b);
+    return wait();
   }
   // relaxed, both: if two arrive at the same time, either may be called the last one.
   const std::uint32_t count = seen.object->was_for_all.load(relaxed);
   const std::uint32_t arrived = seen.object->arrived.fetch_add(1, relaxed) + 1;
   if (count == 0 || arrived % count != 0)
-    return wait_here(
-        entry, seen, caller, true, [=] { return waits.barrier_wait(b); },
-        [](int, int) { return End::met; });
+    return wait_here(entry, seen, caller, true, wait, [](int, int) { return End::met; });
   if (seen.tally != nullptr) ++seen.tally->mode[0].acquisitions;
   const std::uint64_t now = Ticks::now();
   Release& release = announce_release(*t, *seen.object, Mode::exclusive, now, caller);
   const std::uint32_t process = world().number;
   entry.leave();
-  const int result = waits.barrier_wait(b);
+  const int result = wait();
   Thread* const again = entry.again();
   if (again != nullptr && process == world().number)
     locate_release(*again, *seen.object, release, caller);
@@ -227,18 +199,17 @@ int wait_at_barrier(pthread_barrier_t* b) {
 
 // --- joins
 
-int join_thread(pthread_t thread, void** result) {
-  const void* const caller = LOCKSWAP_PROFILE_CALLER;
+template <class Join>
+int join_thread(pthread_t thread, const void* caller, Join join) {
   Entry entry;
   Thread* const t = entry.thread();
-  if (t == nullptr) return waits.join(thread, result);
+  if (t == nullptr) return join();
   const auto* const object = reinterpret_cast<const void*>(address_of(thread));
   const Seen seen = see<Kind::join>(*t, object, caller);
   if (seen.object == nullptr) {
     entry.leave();
-    return waits.join(thread, result);
+    return join();
   }
-  const auto join = [=] { return waits.join(thread, result); };
   const int error = EndedThread::is(thread)
                         ? call_at_once<Kind::join>(entry, object, caller, join)
                         : wait_here(entry, seen, caller, true, join,
@@ -247,6 +218,43 @@ int join_thread(pthread_t thread, void** result) {
   if (is_recording()) seen.object->what.store(0, relaxed);  // relaxed: a guess of its name
   return error;
 }
+
+struct Profiled {
+  static int on(auto call, auto... args) { return call.next(args...); }
+
+  static int on(InitCall auto call, sem_t* s, int shared, unsigned value) {
+    return begin_lock<Kind::semaphore>(s, call.caller, [=] { return call.next(s, shared, value); });
+  }
+  static int on(InitCall auto call, pthread_barrier_t* b, const pthread_barrierattr_t* attributes,
+                unsigned count) {
+    return begin_lock<Kind::barrier>(b, call.caller, [=] {
+      const int error = call.next(b, attributes, count);
+      if (error == 0) begin_barrier(b, count);
+      return error;
+    });
+  }
+  static int on(DestroyCall auto call, auto* object) {
+    return end_lock(object, [=] { return call.next(object); });
+  }
+  template <WaitCall C>
+  static int on(C call, sem_t* s, auto... args) {
+    const auto next = [=] { return C::next(s, args...); };
+    if constexpr (C::kForm == Form::attempt) {
+      return try_semaphore(s, call.caller, next);
+    } else {
+      return wait_for_semaphore<C::kHasDeadline>(s, call.caller, next);
+    }
+  }
+  static int on(SignalCall auto call, sem_t* s) {
+    return post_semaphore(s, call.caller, [=] { return call.next(s); });
+  }
+  static int on(WaitCall auto call, pthread_barrier_t* b) {
+    return wait_at_barrier(b, call.caller, [=] { return call.next(b); });
+  }
+  static int on(WaitCall auto call, pthread_t thread, void** result) {
+    return join_thread(thread, call.caller, [=] { return call.next(thread, result); });
+  }
+};
 
 }  // namespace
 
@@ -260,11 +268,7 @@ void announce_end(Thread& t) noexcept {
 
 WaitOps over_waits(const WaitOps& behind) noexcept {
   waits = behind;
-  return {
-      init_semaphore,      destroy_semaphore,   wait_semaphore, try_semaphore,
-      timedwait_semaphore, clockwait_semaphore, post_semaphore, init_barrier,
-      destroy_barrier,     wait_at_barrier,     join_thread,    behind.sem_getvalue,
-  };
+  return around<Profiled, waits>;
 }
 
 }  // namespace lockswap::profile

@@ -14,9 +14,9 @@
 
 #include "platform/clock.h"
 #include "platform/ticks.h"
-#include "profile/json.h"
 #include "profile/live.h"
 #include "profile/record.h"
+#include "recording/reader.h"
 
 namespace {
 
@@ -24,61 +24,57 @@ using namespace lockswap::profile;
 using lockswap::acquire;
 using lockswap::relaxed;
 using lockswap::Ticks;
+namespace recording = lockswap::recording;
 using Number = unsigned long long;
 
 Number number(const Word& w) { return w.load(relaxed); }
 
-// A record and what lies behind it. What a writer has just begun may be missing.
-class File {
- public:
-  // An empty file is of a process that was stopped while it made it.
-  enum Result { good, empty, bad };
-  Result read(const char* path) {
-    bytes_.clear();
-    std::FILE* file = std::fopen(path, "rb");
-    if (file == nullptr) return bad;
-    char chunk[1 << 16];
-    for (std::size_t n; (n = std::fread(chunk, 1, sizeof chunk, file)) != 0;)
-      bytes_.insert(bytes_.end(), chunk, chunk + n);
-    std::fclose(file);
-    if (bytes_.size() < sizeof(Record)) return bytes_.empty() ? empty : bad;
-    const Record& r = record();
-    if (r.magic == 0) return empty;
-    // 5 had padding, which is 0, in the place of Waiting::has_deadline.
-    const bool is_readable = r.schema == kSchema || r.schema == 5;
-    static_assert(kSchema == 6);
-    return r.magic == kMagic && is_readable && r.size == sizeof(Record) ? good : bad;
-  }
-  const Record& record() const { return *reinterpret_cast<const Record*>(bytes_.data()); }
-  template <class T>
-  const T* at(std::uint32_t offset, std::size_t bytes = sizeof(T)) const {
-    if (offset < sizeof(Record) || offset % alignof(T) != 0 || offset + bytes > bytes_.size())
-      return nullptr;
-    return reinterpret_cast<const T*>(bytes_.data() + offset);
-  }
-
- private:
-  std::vector<char> bytes_;
-};
-
-std::uint32_t modules_of(const Record& r) {
-  return std::min(r.modules.load(acquire), kMostModules);
+// Version 6 had the same parts of the record in another order. Those below have moved.
+bool from_before(std::vector<char>& bytes) {
+  static_assert(kSchema == 7);
+  if (bytes.size() < sizeof(Record)) return false;
+  struct Part {
+    std::size_t at, bytes;
+  };
+  constexpr std::size_t kModulesBytes = recording::kMostModules * sizeof(recording::Module);
+  constexpr Part kParts[] = {
+      {0, 28},               // the head, until `ended`
+      {696, 4},              // the number of modules
+      {72, 576},             // the program and its path
+      {792, kModulesBytes},  // modules
+      {32, 40},              // times and sleeps
+      {648, 40},             // costs
+      {688, 8},              // bytes of the file
+      {28, 4},
+      {700, 4},   // the clock; the number of classes
+      {704, 88},  // threads to what was dropped
+  };
+  std::vector<char> now;
+  for (const Part& part : kParts)
+    now.insert(now.end(), bytes.data() + part.at, bytes.data() + part.at + part.bytes);
+  static_assert(offsetof(Record, made_code) == 792 + kModulesBytes);
+  std::copy(now.begin(), now.end(), bytes.begin());
+  return true;
 }
 
-void frames(const File& file, std::uint32_t offset) {
-  std::printf("{\"id\":%u,\"frames\":[", offset);
-  const auto* s = file.at<Stack>(offset, offsetof(Stack, frame));
-  const std::uint32_t count = s == nullptr ? 0 : std::min(s->count, kMostFrames);
-  if (count == 0 ||
-      file.at<Stack>(offset, offsetof(Stack, frame) + count * sizeof(Place)) == nullptr)
-    s = nullptr;
-  for (std::uint32_t i = 0; s != nullptr && i < count; ++i) {
-    const Number module = s->frame[i] >> kPlaceShift;
-    const Number address = s->frame[i] & ((Number{1} << kPlaceShift) - 1);
-    std::printf("%s[%lld,%llu]", i == 0 ? "" : ",",
-                module < modules_of(file.record()) ? static_cast<long long>(module) : -1, address);
+// A record and what lies behind it. What a writer has just begun may be missing.
+class File : public recording::RecordedFile {
+ public:
+  Result read(const char* path) { return RecordedFile::read(path, kFormat, from_before); }
+  const Record& record() const { return RecordedFile::record<Record>(); }
+  template <class T>
+  const T* at(std::uint32_t offset, std::size_t bytes = sizeof(T)) const {
+    return RecordedFile::at<T>(sizeof(Record), offset, bytes);
   }
-  std::printf("],\"cut\":%s}", s != nullptr && s->cut != 0 ? "true" : "false");
+};
+
+void stack(const File& file, std::uint32_t offset) {
+  std::printf("{\"id\":%u,\"frames\":", offset);
+  const auto* s = file.at<recording::Stack>(offset, recording::bytes_of_stack(0));
+  std::uint32_t count = s == nullptr ? 0 : std::min(s->count, recording::kMostFrames);
+  if (file.at<recording::Stack>(offset, recording::bytes_of_stack(count)) == nullptr) count = 0;
+  recording::put_places(file.record().head, count == 0 ? nullptr : s->frame, count);
+  std::printf(",\"cut\":%s}", count != 0 && s->cut != 0 ? "true" : "false");
 }
 
 void histogram(const char* name, const Number (&n)[Histogram::kBuckets]) {
@@ -181,15 +177,14 @@ void lock(const File& file, std::uint32_t i, const Class& c) {
     const auto* const line = file.at<Timeline>(t->timeline.load(relaxed));
     if (line != nullptr) timeline.add(*line);
   }
-  const Number module = c.object >> kPlaceShift;
   std::printf("{\"class\":%u,\"kind\":\"%s\",\"stack\":%u,\"by_init\":%s,\"objects\":%llu", i,
               kKinds[static_cast<std::uint32_t>(c.kind) % std::size(kKinds)], c.stack,
               c.by_init != 0 ? "true" : "false", number(c.objects));
-  if (c.object != 0 && module < modules_of(file.record())) {
-    std::printf(",\"object\":[%llu,%llu]", module,
-                static_cast<Number>(c.object & ((Number{1} << kPlaceShift) - 1)));
+  std::printf(",\"object\":");
+  if (c.object != 0 && recording::is_in_module(file.record().head, c.object)) {
+    recording::put_place(file.record().head, c.object);
   } else {
-    std::printf(",\"object\":null");
+    std::printf("null");
   }
   std::printf(",\"threads\":%llu,\"failed_tries\":%llu,\"timeouts\":%llu,\"timed_out_ns\":%llu",
               threads, failed, timeouts, timed_out);
@@ -209,24 +204,6 @@ void pair(std::uint32_t i, const Pair& p) {
               kModes[static_cast<std::uint32_t>(p.holder_mode) % 3]);
   std::printf(",\"waits\":%llu,\"wait_ns\":%llu,\"until_release_ns\":%llu,\"most_ns\":%llu}",
               number(p.waits), number(p.wait_ns), number(p.until_release_ns), number(p.most_ns));
-}
-
-void modules(const Record& r) {
-  std::printf(",\n\"modules\":[");
-  for (std::uint32_t i = 0; i < modules_of(r); ++i) {
-    const Module& m = r.module[i];
-    std::printf("%s\n{\"path\":", i == 0 ? "" : ",");
-    if (m.path[0] != 0) {
-      put_json_string(m.path);
-    } else {
-      put_json_string(r.exe);
-    }
-    std::printf(",\"begin\":%llu,\"build_id\":\"", static_cast<Number>(m.begin));
-    for (std::uint32_t b = 0; b < std::min<std::size_t>(m.build_id_size, sizeof m.build_id); ++b)
-      std::printf("%02x", m.build_id[b]);
-    std::printf("\"}");
-  }
-  std::printf("]");
 }
 
 // What the threads hold and wait for. Two looks, some time apart: what is in both is printed. Of a
@@ -341,11 +318,8 @@ class LiveThreads {
 
 void process(const File& file, const LiveThreads& live) {
   const Record& r = file.record();
-  std::printf("{\"pid\":%u,\"parent\":%u,\"ended\":%s,\"program\":", r.pid, r.parent,
-              r.ended.load(relaxed) != 0 ? "true" : "false");
-  put_json_string(r.program);
-  std::printf(",\"exe\":");
-  put_json_string(r.exe);
+  std::printf("{");
+  recording::put_head(r.head);
   std::printf(",\"counter\":%s,\"started_ns\":%llu,\"last_ns\":%llu,\"threads\":%llu",
               r.counter != 0 ? "true" : "false", static_cast<Number>(r.started_ns),
               number(r.last_ns), number(r.threads));
@@ -366,13 +340,12 @@ void process(const File& file, const LiveThreads& live) {
   std::printf(",\"pairs\":%llu,\"pairs_ns\":%llu,\"holds\":%llu,\"inside\":%llu", number(d.pairs),
               number(d.pairs_ns), number(d.holds), number(d.inside));
   std::printf(",\"chains\":%llu,\"timelines\":%llu}", number(d.chains), number(d.timelines));
-  modules(r);
   std::printf(",\n\"stacks\":[");
   const char* separator = "\n";
   for (const Offset& at : r.stack_at) {
     if (at.load(acquire) == 0) continue;
     std::printf("%s", separator);
-    frames(file, at.load(relaxed));
+    stack(file, at.load(relaxed));
     separator = ",\n";
   }
   std::printf("],\n\"locks\":[");

@@ -1,6 +1,6 @@
 // What a profiled process leaves behind: one file, mapped and shared, in which it counts as it
 // runs. So what was gathered outlives kill -9. liblockswap.so writes it, lockswap-profile-read
-// turns it into JSON; both are built from this header.
+// turns it into JSON; both are built from this header. recording/head.h has what it begins with.
 //
 // The file is the Record, and behind it what grows: tallies and stacks. They are named by their
 // offset in the file, 0 is none.
@@ -12,11 +12,15 @@
 
 #include "platform/atomic.h"
 #include "profile/live.h"
+#include "recording/head.h"
+#include "recording/stacks.h"
 
 namespace lockswap::profile {
 
+using recording::Place;
+
 inline constexpr std::uint64_t kMagic = 0x656c69666f72'706c;
-inline constexpr std::uint32_t kSchema = 6;
+inline constexpr std::uint32_t kSchema = 7;
 
 // Memory is bounded; what finds no room is counted in Dropped.
 inline constexpr std::uint32_t kMostBytes = 64u << 20;
@@ -24,8 +28,6 @@ inline constexpr std::uint32_t kMostClasses = 4096;
 inline constexpr std::uint32_t kStackSlots = 8192;
 inline constexpr std::uint32_t kPairSlots = 4096;
 inline constexpr std::uint32_t kChainSlots = 2048;
-inline constexpr std::uint32_t kMostModules = 256;
-inline constexpr std::uint32_t kMostFrames = 24;
 inline constexpr std::uint32_t kMostMadeCode = 64;
 
 // Waits below this are counted, not charged.
@@ -122,29 +124,9 @@ struct Class {
   Word objects;
 };
 
-// A module's number in the upper 16 bits, an address as the file's own tables have it below.
-using Place = std::uint64_t;
-inline constexpr unsigned kPlaceShift = 48;
-inline constexpr std::uint64_t kNoModule = 0xffff;
-
-struct Module {
-  std::uint64_t object;  // the loader's record, and where it lies: with the path who it is
-  std::uint64_t begin;
-  std::uint32_t build_id_size;
-  std::uint8_t build_id[20];
-  char path[256];  // "": the program
-};
-
-// Code in no file: a compiler's in the program.
+// Code in no file: what a compiler in the program has made (JIT).
 struct MadeCode {
   std::uint64_t begin, end;
-};
-
-struct Stack {
-  std::uint64_t hash;
-  std::uint32_t count;
-  std::uint32_t cut;         // 1: there were more frames
-  Place frame[kMostFrames];  // what calls return to, the innermost first; only `count` are there
 };
 
 // "Holder here kept waiter there."
@@ -181,19 +163,12 @@ struct Dropped {
 };
 
 struct Record {
-  std::uint64_t magic;
-  std::uint32_t schema;
-  std::uint32_t size;  // of this structure
-  std::uint32_t pid, parent;
-  NativeAtomic<std::uint32_t> ended;  // 1: through exit handlers
-  std::uint32_t counter;              // 1: by the processor's counter
-  std::uint64_t started_ns;           // CLOCK_MONOTONIC
-  std::uint64_t started_ticks;        // the same moment
-  std::uint64_t slept_before;         // as `slept`, before the start: the program called exec
-  Word slept;                         // how often its threads slept; 0: it did not come to its end
-  Word last_ns;                       // when something slow was last recorded
-  char program[64];
-  char exe[512];
+  recording::Head head;
+  std::uint64_t started_ns;     // CLOCK_MONOTONIC
+  std::uint64_t started_ticks;  // the same moment
+  std::uint64_t slept_before;   // as `slept`, before the start: the program called exec
+  Word slept;                   // how often its threads slept; 0: it did not come to its end
+  Word last_ns;                 // when something slow was last recorded
   // What profiling costs, measured at the start.
   std::uint64_t pair_ns_256;              // of an acquisition and its release, 256th of ns
   std::uint64_t stack_ns;                 // of a stack that has to be unwound
@@ -201,12 +176,11 @@ struct Record {
   Word unwound, unwind_ns;                // how many were, and how long it took
   NativeAtomic<std::uint32_t> used;       // bytes of the file
   NativeAtomic<std::uint32_t> allocated;  // bytes that have blocks
-  NativeAtomic<std::uint32_t> modules;
-  NativeAtomic<std::uint32_t> classes;  // 0 is for what found no room
+  std::uint32_t counter;                  // 1: times are by the processor's counter
+  NativeAtomic<std::uint32_t> classes;    // 0 is for what found no room
   Word threads;
   Offset live;  // the first Live
   Dropped dropped;
-  Module module[kMostModules];
   Offset made_code;  // of a process that came to its end
   MadeCode made[kMostMadeCode];
   Class class_of[kMostClasses];
@@ -214,5 +188,7 @@ struct Record {
   Pair pair[kPairSlots];
   Chain chain[kChainSlots];
 };
+
+inline constexpr recording::Format kFormat{kMagic, kSchema, sizeof(Record)};
 
 }  // namespace lockswap::profile

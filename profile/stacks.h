@@ -17,8 +17,8 @@ std::uint32_t first_frames(std::uint32_t stack, std::uint32_t count) noexcept;
 // One frame alone.
 std::uint32_t stack_of(const void* caller) noexcept;
 
-// The place of an address; the module is noted in the file.
-Place place_of(const void* address) noexcept;
+// The place of a static object; its module is noted in the file.
+Place place_of(const void* object) noexcept;
 
 // The calling thread's outermost ones: with what it began. 0: they are too far away.
 std::uint32_t outermost_frames() noexcept;

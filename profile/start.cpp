@@ -32,9 +32,9 @@ constinit std::uint64_t began_ns = 0;  // of the processor time of the thread th
 
 }  // namespace
 
-bool begin(const char* folder, const ModuleFunctions& functions) noexcept {
+bool begin(const char* folder, const recording::ModuleFunctions& functions) noexcept {
   began_ns = thread_cpu_ns();
-  modules = functions;
+  recording::modules = functions;
   Ticks::calibrate();
   if (!prepare_world() || !open_file(folder)) return false;
   record().counter = Ticks::has_counter() ? 1 : 0;

@@ -3,13 +3,13 @@
 
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
-#include "profile/modules.h"
+#include "recording/modules.h"
 
 namespace lockswap::profile {
 
 // At start-up, by one thread, when all tables are filled in. False: nothing can be recorded in the
 // folder.
-bool begin(const char* folder, const ModuleFunctions& functions) noexcept;
+bool begin(const char* folder, const recording::ModuleFunctions& functions) noexcept;
 // What profiling itself costs, into the file: on objects of this library's own.
 void calibrate(const MutexOps& profiled, const MutexOps& behind) noexcept;
 

@@ -1,11 +1,6 @@
 #include "profile/world.h"
 
-#include <cstring>
-
-#include <sys/mman.h>
-
 #include "platform/memory.h"
-#include "platform/step_aside.h"
 #include "platform/syscall.h"
 #include "profile/file.h"
 #include "profile/meetings.h"
@@ -15,23 +10,8 @@
 namespace lockswap::profile {
 namespace {
 
-constexpr std::uint32_t kNew = 0, kBeginning = 1, kReady = 2;
-
-constinit NativeAtomic<std::uint32_t> worlds{0};  // of this process and its ancestors
-
-std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_syscall(SYS_getpid)); }
-
 [[gnu::noinline]] void begin(World& w) noexcept {
-  std::uint32_t seen = kNew;
-  if (w.state.compare_exchange(seen, kBeginning, acquire)) {
-    w.pid = process_id();
-    const std::uint32_t number = worlds.fetch_add(1, relaxed) + 1;  // relaxed: it hands nothing on
-    w.records = number == 1 || reopen_file();
-    w.number = number;
-    w.state.store(kReady, release);  // pairs with the acquire loads of make_known and below
-  }
-  while (w.state.load(acquire) != kReady)
-    nap(100'000);  // not a yield: the other thread may have a lower real-time priority
+  w.begin([&](std::uint32_t number) noexcept { w.records = number == 1 || reopen_file(); });
 }
 
 // Locks that a thread still held at its end, or in whose call it ended, are kept to be shown, but
@@ -87,8 +67,7 @@ Thread* take_thread(World& w) noexcept {
     std::uint32_t free = 0;
     // acquire: pairs with on_thread_exit; what the last thread wrote is this one's now.
     if (t->taken.compare_exchange(free, 1, acquire)) {
-      for (KnownStack& known : t->known)
-        known.count = 0;  // it has another stack
+      t->known.forget();  // it has another stack
       for (Recent& recent : t->recent)
         recent.key = 0;  // each tally is to know the new thread
       t->split = {};
@@ -116,22 +95,15 @@ void on_thread_exit() noexcept {
 
 bool prepare_world() noexcept {
   ThreadExit::add(&on_thread_exit);
-  void* const p = map_pages(sizeof(World));
-  if (p == nullptr) return false;
-  raw_syscall(SYS_madvise, reinterpret_cast<long>(p), sizeof(World), MADV_WIPEONFORK);
-  the_world = static_cast<World*>(p);
-  return true;
+  the_world = recording::map_world<World>();
+  return the_world != nullptr;
 }
 
-void empty_world_of_parent() noexcept {
-  World& w = world();
-  if (w.state.load(acquire) != kNew && w.pid != process_id())
-    std::memset(static_cast<void*>(&w), 0, sizeof w);
-}
+void empty_world_of_parent() noexcept { recording::empty_if_of_parent(world()); }
 
 [[gnu::noinline]] Thread* make_known(Me& m) noexcept {
   World& w = world();
-  if (w.state.load(acquire) != kReady) begin(w);
+  if (!w.is_ready()) begin(w);
   if (m.process == w.number) return m.thread;
   m.thread = nullptr;
   m.process = w.number;
@@ -165,7 +137,7 @@ void empty_world_of_parent() noexcept {
 
 bool is_recording() noexcept {
   const World& w = world();
-  return w.state.load(acquire) == kReady && w.records;
+  return w.is_ready() && w.records;
 }
 
 void Entry::count_inside() noexcept {

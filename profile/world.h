@@ -1,6 +1,4 @@
-// What profiling knows of this process, in memory that the kernel empties in each child
-// (MADV_WIPEONFORK, Linux 4.14): a child, also one of _Fork or clone, finds everything new, and
-// begins a file of its own. A child that shares its parent's memory (vfork) is no other process.
+// What profiling knows of this process, in memory that is empty in each child.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +6,10 @@
 
 #include "platform/atomic.h"
 #include "platform/call_mark.h"
-#include "platform/guard.h"
 #include "platform/thread.h"
 #include "profile/record.h"
-#include "profile/unwind.h"
+#include "recording/process.h"
+#include "recording/unwind.h"
 
 namespace lockswap::profile {
 
@@ -55,7 +53,6 @@ struct alignas(64) Object {
 
 inline constexpr std::size_t kObjects = std::size_t{1} << 17;
 inline constexpr std::size_t kReleases = 16;
-inline constexpr std::size_t kKnownStacks = 64;
 inline constexpr std::size_t kMostThreads = 4096;  // at once
 
 // A release that had waiters, as the thread that made it leaves it behind. A waiter that finds its
@@ -136,15 +133,12 @@ struct Thread {
   Release release[kReleases];
   Recent recent[std::size_t{1} << Recent::kBits];
   std::uint32_t tally[kMostClasses];
-  KnownStack known[kKnownStacks];
+  recording::KnownStacks<64> known;
 };
 
-struct World {
-  NativeAtomic<std::uint32_t> state;  // 0: no thread has been here in this process
-  std::uint32_t number;               // 1, and one more in each generation of children
-  std::uint32_t pid;
+// The guard is that of all that grows: the file, classes, stacks, threads.
+struct World : recording::ProcessState {
   bool records;  // there is a file
-  Guard guard;   // of all that grows: the file, classes, stacks, threads
   NativeAtomic<std::uint64_t> serials;
   NativeAtomic<Thread*> thread[kMostThreads];
   Object objects[kObjects];

@@ -38,10 +38,15 @@ FOLDERS = {
 # Folders outside that list, with all that they may include beside themselves.
 OTHERS = {
     # The profile of locks: a part of the preload library that knows no lock either.
-    "profile": ["src/platform"],
-    "interpose": ["src/platform", *LAYERS[LAYERS.index("src/config") :], "profile", "include/lockswap"],
+    "profile": ["src/platform", "recording"],
+    # What the profile and the audit record with.
+    "recording": ["src/platform"],
+    "interpose": [
+        *("src/platform", *LAYERS[LAYERS.index("src/config") :]),
+        *("profile", "recording", "include/lockswap"),
+    ],
     # A preload library of its own, made of the same symbols.
-    "audit": ["src/platform", "src/config", "src/ops", "interpose", "profile"],
+    "audit": ["src/platform", "src/config", "src/ops", "interpose", "recording"],
     # Another one.
     "fuzz": ["src/platform", "src/wait", "src/posix", "src/config", "src/ops", "interpose"],
     # What programs include: it is installed without src/.
@@ -72,7 +77,7 @@ OWN_MACHINE = (
     *(PLATFORM, "src/multicore", "include/lockswap", "structures/include/lockswap"),
     *("apps", "structures/apps", None),
 )
-# The platform is the only door to the machine: elsewhere under src/, profile/, interpose/ and audit/ these may not be.
+# The platform is the only door to the machine: elsewhere in the libraries these may not be.
 PLATFORM_ONLY = [
     (re.compile(r"#\s*include\s*<atomic>|\bstd::atomic\w*|\b(__atomic|__sync)_\w+"), "atomics"),
     (re.compile(r"#\s*include\s*<stdatomic\.h>|\batomic_thread_fence\b"), "atomics"),
@@ -190,7 +195,10 @@ def missing(root: Path) -> list[str]:
 
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    tops = ("src", "profile", "interpose", "audit", "fuzz", "include", "apps", "harness", "tests", "tools", STRUCTURES)
+    tops = (
+        *("src", "recording", "profile", "interpose", "audit", "fuzz", "include"),
+        *("apps", "harness", "tests", "tools", STRUCTURES),
+    )
     files = [f for top in tops for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES]
     findings = missing(root) + [finding for file in files for finding in check_file(root, file)]
     print("\n".join(findings) if findings else f"layers: {len(files)} files, in order")

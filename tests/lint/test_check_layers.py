@@ -34,7 +34,8 @@ INCLUDES = [
 ]
 
 # Files of the lock product, which may not include a structure, and the ways to spell that include.
-PRODUCT = ("src/locks/rw/ba.h", "interpose/rwlock.cpp", "profile/start.cpp", "audit/start.cpp", "fuzz/start.cpp")
+PRODUCT = ("src/locks/rw/ba.h", "interpose/rwlock.cpp", "audit/start.cpp", "fuzz/start.cpp")
+PRODUCT += ("recording/file.cpp", "profile/start.cpp")
 PRODUCT += ("apps/rwbench.cpp", "harness/native/meter.c", "tests/unit/rows_test.cpp", "include/lockswap/range_lock.h")
 SPELT = ("rlu/section.h", "structures/src/rlu/section.h", "lockswap/rlu.h")
 

@@ -1,6 +1,6 @@
 // The tables for unwinding, which the profile reads inside the program. An input is 8 bytes, a
 // program counter relative to the header, and an .eh_frame_hdr with what lies behind it.
-#include "profile/cfi.h"
+#include "recording/cfi.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-using namespace lockswap::profile;
+using namespace lockswap::recording;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::int64_t relative = 0;

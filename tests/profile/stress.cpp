@@ -14,7 +14,7 @@
 
 #include <sys/stat.h>
 
-#include "interpose/profiled.h"
+#include "interpose/module_functions.h"
 #include "platform/libc_functions.h"
 #include "platform/looks.h"
 #include "profile/file.h"
@@ -225,7 +225,7 @@ bool find_libc_functions() {
 void begin(const char* folder) {
   // If a function is missing, the looks say nothing, and each acquisition has the long way.
   if (find_libc_functions()) Looks::prepare();
-  profile::ModuleFunctions modules = functions_for_profile();
+  recording::ModuleFunctions modules = module_functions();
   modules.own = nullptr;  // the profile lies in the program here
   if (!profile::begin(folder, modules)) {
     std::printf("nothing can be recorded in %s\n", folder);

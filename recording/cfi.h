@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "profile/modules.h"
+#include "recording/modules.h"
 
-namespace lockswap::profile {
+namespace lockswap::recording {
 
 #if defined(__x86_64__)
 inline constexpr std::uint32_t kRegisters = 17;  // by DWARF's numbers; the last one is the pc
@@ -29,4 +29,4 @@ struct Frame {
 // frame: damaged tables give a wrong caller or none.
 bool step(Frame& frame, const Loaded& module) noexcept;
 
-}  // namespace lockswap::profile
+}  // namespace lockswap::recording

@@ -1,13 +1,15 @@
-#include "profile/unwind.h"
+#include "recording/unwind.h"
+
+#include <initializer_list>
 
 #include "platform/identity.h"
-#include "profile/cfi.h"
-#include "profile/modules.h"
+#include "recording/cfi.h"
+#include "recording/modules.h"
 
 // The loader's: where the kernel put the argument count of the process.
 extern "C" void* __libc_stack_end __attribute__((weak));
 
-namespace lockswap::profile {
+namespace lockswap::recording {
 namespace {
 
 inline void capture(Frame& f) noexcept {
@@ -76,4 +78,4 @@ std::uint64_t end_of_stack_above(std::uint64_t pointer) noexcept {
   }
 }
 
-}  // namespace lockswap::profile
+}  // namespace lockswap::recording

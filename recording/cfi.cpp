@@ -1,11 +1,11 @@
 // No table is built and no lock taken: the search goes through .eh_frame_hdr, which linkers sort.
-#include "profile/cfi.h"
+#include "recording/cfi.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 
-namespace lockswap::profile {
+namespace lockswap::recording {
 namespace {
 
 using Byte = const std::uint8_t*;
@@ -642,4 +642,4 @@ bool step(Frame& frame, const Loaded& module) noexcept {
   return true;
 }
 
-}  // namespace lockswap::profile
+}  // namespace lockswap::recording

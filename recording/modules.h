@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace lockswap::profile {
+namespace lockswap::recording {
 
 struct Loaded {
   const void* object = nullptr;  // the loader's record of it; nullptr: there is none
@@ -25,4 +25,4 @@ struct ModuleFunctions {
 };
 inline constinit ModuleFunctions modules{};
 
-}  // namespace lockswap::profile
+}  // namespace lockswap::recording

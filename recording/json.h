@@ -1,10 +1,10 @@
-// Text in the JSON that lockswap-profile-read and lockswap-audit-read print.
+// Text in the JSON that readers of recordings print.
 #pragma once
 
 #include <cstddef>
 #include <cstdio>
 
-namespace lockswap::profile {
+namespace lockswap::recording {
 
 // The bytes of a UTF-8 sequence that begins at `s`; 0: there is none.
 inline std::size_t utf8_length(const unsigned char* s, std::size_t size) noexcept {
@@ -45,4 +45,4 @@ void put_json_string(const char (&array)[kSize]) {
   std::putchar('"');
 }
 
-}  // namespace lockswap::profile
+}  // namespace lockswap::recording

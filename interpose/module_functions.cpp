@@ -1,4 +1,4 @@
-#include "interpose/profiled.h"
+#include "interpose/module_functions.h"
 
 #include <cstdint>
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace lockswap {
 namespace {
 
-profile::Loaded loaded_at(const void* address) noexcept {
+recording::Loaded loaded_at(const void* address) noexcept {
   const Module m = module_at(address);
   if (m.object == nullptr) return {};
   return {.object = m.object,
@@ -21,7 +21,7 @@ profile::Loaded loaded_at(const void* address) noexcept {
 }
 
 // The loader maps notes with the rest of the file.
-profile::BuildId build_id_of(const profile::Loaded& module) noexcept {
+recording::BuildId build_id_of(const recording::Loaded& module) noexcept {
   const auto* object = static_cast<const link_map*>(module.object);
   const Headers headers = headers_of(*object);
   for (std::size_t i = 0; i < headers.count; ++i) {
@@ -47,7 +47,7 @@ profile::BuildId build_id_of(const profile::Loaded& module) noexcept {
 
 }  // namespace
 
-profile::ModuleFunctions functions_for_profile() noexcept {
+recording::ModuleFunctions module_functions() noexcept {
   prepare_modules();
   return {.at = loaded_at, .build_id = build_id_of, .own = own_object()};
 }

@@ -1,0 +1,75 @@
+#include "recording/mappings.h"
+
+#include <cstddef>
+#include <fcntl.h>
+
+#include "platform/syscall.h"
+
+namespace lockswap::recording {
+
+Mappings::Mappings() noexcept
+    : fd_(raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/maps"),
+                      O_RDONLY | O_CLOEXEC)) {}
+Mappings::~Mappings() {
+  if (fd_ >= 0) raw_syscall(SYS_close, fd_);
+}
+
+char Mappings::next_char() noexcept {
+  if (at_ == size_) {
+    at_ = 0;
+    size_ =
+        fd_ < 0 ? 0 : raw_syscall(SYS_read, fd_, reinterpret_cast<long>(buffer_), sizeof buffer_);
+    if (size_ <= 0) {
+      size_ = 0;
+      return 0;
+    }
+  }
+  return buffer_[at_++];
+}
+
+// A number and the character behind it.
+std::uint64_t Mappings::hex(char& behind) noexcept {
+  std::uint64_t n = 0;
+  for (;;) {
+    behind = next_char();
+    if (behind >= '0' && behind <= '9') {
+      n = n * 16 + static_cast<unsigned>(behind - '0');
+    } else if (behind >= 'a' && behind <= 'f') {
+      n = n * 16 + static_cast<unsigned>(behind - 'a' + 10);
+    } else {
+      return n;
+    }
+  }
+}
+
+char Mappings::behind_word() noexcept {
+  char c = next_char();
+  while (c != 0 && c != ' ' && c != '\n')
+    c = next_char();
+  return c;
+}
+
+// A line is: BEGIN-END PERMISSIONS OFFSET DEVICE INODE   PATH
+bool Mappings::next(Mapping& into) noexcept {
+  char c = 0;
+  into.begin = hex(c);
+  if (c != '-') return false;
+  into.end = hex(c);
+  next_char();
+  next_char();
+  into.is_code = next_char() == 'x';
+  behind_word();
+  into.offset = hex(c);
+  behind_word();
+  c = behind_word();
+  while (c == ' ')
+    c = next_char();
+  std::size_t n = 0;
+  for (; c != 0 && c != '\n'; c = next_char()) {
+    if (n + 1 < sizeof into.path) into.path[n++] = c;
+  }
+  into.path[n] = 0;
+  return true;
+}
+
+}  // namespace lockswap::recording

@@ -1,0 +1,37 @@
+// What is mapped where in this process, by /proc/self/maps. Async-signal-safe, and without memory.
+#pragma once
+
+#include <cstdint>
+
+namespace lockswap::recording {
+
+struct Mapping {
+  std::uint64_t begin, end;
+  std::uint64_t offset;  // in the file
+  bool is_code;
+  char path[208];  // empty: none; cut if it is longer
+};
+
+// Some microseconds for all of them. Where /proc is missing there are none.
+class Mappings {
+ public:
+  Mappings() noexcept;
+  ~Mappings();
+  Mappings(const Mappings&) = delete;
+  Mappings& operator=(const Mappings&) = delete;
+
+  // Returns false at the end.
+  bool next(Mapping& into) noexcept;
+
+ private:
+  char next_char() noexcept;  // 0 at the end
+  std::uint64_t hex(char& behind) noexcept;
+  char behind_word() noexcept;
+
+  long fd_;
+  long at_ = 0;
+  long size_ = 0;
+  char buffer_[512] = {};
+};
+
+}  // namespace lockswap::recording

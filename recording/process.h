@@ -1,0 +1,73 @@
+// What a recording knows of this process lies in memory that the kernel empties in each child
+// (MADV_WIPEONFORK, Linux 4.14). So a child, also one of _Fork or clone, finds every guard free and
+// every table empty, whatever other threads were doing; fork takes no guard, and no thread waits
+// for it. The child begins a file of its own. One that shares its parent's memory (vfork,
+// posix_spawn) is no other process here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <sys/mman.h>
+
+#include "platform/atomic.h"
+#include "platform/guard.h"
+#include "platform/memory.h"
+#include "platform/step_aside.h"
+#include "platform/syscall.h"
+
+namespace lockswap::recording {
+
+// The first part of what the kernel empties.
+struct ProcessState {
+  NativeAtomic<std::uint32_t> state;  // 0: no thread has been here in this process
+  std::uint32_t number;               // 1, and one more in each generation of children
+  std::uint32_t pid;
+  Guard guard;  // of modules and stacks
+
+  static constexpr std::uint32_t kNew = 0, kBeginning = 1, kReady = 2;
+
+  bool is_ready() const noexcept { return state.load(acquire) == kReady; }  // pairs with begin
+
+  // Called by a thread that finds it not ready; one of them calls begin_file(number).
+  template <class BeginFile>
+  void begin(BeginFile begin_file) noexcept {
+    std::uint32_t seen = kNew;
+    if (state.compare_exchange(seen, kBeginning, acquire)) {
+      pid = own_id();
+      const std::uint32_t next = processes.fetch_add(1, relaxed) + 1;  // relaxed: a number, no more
+      begin_file(next);
+      number = next;
+      state.store(kReady, release);  // pairs with is_ready
+    }
+    while (!is_ready())
+      nap(100'000);  // not a yield: the other thread may have a lower real-time priority
+  }
+
+  // Whether this is what a parent left, on a kernel that doesn't empty the memory.
+  bool is_of_parent() const noexcept { return state.load(acquire) != kNew && pid != own_id(); }
+
+ private:
+  static std::uint32_t own_id() noexcept {
+    return static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
+  }
+
+  inline static constinit NativeAtomic<std::uint32_t> processes{0};  // this one and its ancestors
+};
+
+// Memory for what begins with a ProcessState. Returns nullptr if there is none.
+template <class World>
+World* map_world() noexcept {
+  void* const p = map_pages(sizeof(World));
+  if (p == nullptr) return nullptr;
+  raw_syscall(SYS_madvise, reinterpret_cast<long>(p), sizeof(World), MADV_WIPEONFORK);
+  return static_cast<World*>(p);
+}
+// In a forked child.
+template <class World>
+void empty_if_of_parent(World& world) noexcept {
+  if (world.is_of_parent()) std::memset(static_cast<void*>(&world), 0, sizeof world);
+}
+
+}  // namespace lockswap::recording

@@ -1,0 +1,78 @@
+// The return addresses on the calling thread's stack, by the tables for exceptions (cfi.h). No lock
+// is taken, and no memory.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace lockswap::recording {
+
+inline constexpr std::uint32_t kMostFrames = 24;
+
+// The innermost first. This library's own frames are left out.
+struct Unwound {
+  std::uint32_t count = 0;
+  bool cut = false;  // there are more
+  std::uint64_t pc[kMostFrames];
+  std::uint64_t pc_at[kMostFrames];  // where each stands; 0: in a register
+};
+// most: of the frames, up to kMostFrames.
+void unwind(Unwound& into, std::uint32_t most) noexcept;
+
+// A stack that this thread has had. It has it again if its return addresses still stand where they
+// were found: that costs a load for each frame, and no unwinding.
+struct KnownStack {
+  std::uint64_t caller, pointer;  // the exported function's caller, and a place on the stack
+  std::uint32_t stack;
+  std::uint32_t count;  // 0: none is known here
+  std::uint64_t pc[kMostFrames];
+  std::uint64_t pc_at[kMostFrames];
+
+  bool is_had_again(std::uint64_t by, std::uint64_t at) const noexcept {
+    return count != 0 && caller == by && pointer == at && still_stands();
+  }
+  // Not if one of its return addresses is in a register.
+  void remember(std::uint64_t by, std::uint64_t at, std::uint32_t number,
+                const Unwound& u) noexcept {
+    count = 0;
+    for (std::uint32_t i = 0; i < u.count; ++i) {
+      if (u.pc_at[i] == 0) return;
+    }
+    caller = by;
+    pointer = at;
+    stack = number;
+    std::memcpy(pc, u.pc, u.count * sizeof *u.pc);
+    std::memcpy(pc_at, u.pc_at, u.count * sizeof *u.pc_at);
+    count = u.count;
+  }
+
+ private:
+  bool still_stands() const noexcept {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto* at = reinterpret_cast<const std::uint64_t*>(pc_at[i]);
+      if (*at != pc[i]) return false;
+    }
+    return true;
+  }
+};
+
+// Those that a thread had last. All zero in a new thread.
+template <std::size_t kMost>
+struct KnownStacks {
+  static_assert(std::has_single_bit(kMost));
+  KnownStack all[kMost];
+
+  KnownStack& at(std::uint64_t caller, std::uint64_t pointer) noexcept {
+    const std::uint64_t hash = (caller ^ pointer >> 4) * 0x9e3779b97f4a7c15u;
+    return all[hash >> (64 - std::countr_zero(kMost))];
+  }
+  // For another thread.
+  void forget() noexcept {
+    for (KnownStack& one : all)
+      one.count = 0;
+  }
+};
+
+}  // namespace lockswap::recording
