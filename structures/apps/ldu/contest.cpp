@@ -20,18 +20,19 @@
 #include "ldu/locked_index.h"
 #include "ldu/processes.h"
 #include "ldu/rcu_index.h"
+#include "ldu/trace_player.h"
 
 namespace bench {
 namespace {
 
 // What a thread does: whole lives of processes, or parts of them; and its share of reads.
 template <class FileIndex, class AnonIndex>
-class alignas(128) MapWorker {
+class MapWorker {
   using Crowd = Processes<FileIndex, AnonIndex>;
   using Process = typename Crowd::Process;
 
  public:
-  std::uint64_t reads = 0;
+  alignas(128) std::uint64_t reads = 0;  // no worker shares a line with another
   std::uint64_t writes = 0;
   std::uint64_t taken = 0;
   std::array<std::uint64_t, 2> wait_ticks{};
@@ -40,11 +41,11 @@ class alignas(128) MapWorker {
       : crowd_(&crowd),
         mix_(setup.mix),
         objects_(static_cast<std::size_t>(setup.objects)),
-        trace_(setup.trace),
         walks_an_update_(setup.reads / (1 - setup.reads)),
         random_(number),
         times_waits_(waits),
-        crowd_share_(static_cast<std::size_t>(std::max(1, 100 / setup.plan.threads))) {}
+        crowd_share_(static_cast<std::size_t>(std::max(1, 100 / setup.plan.threads))),
+        player_(crowd, setup.trace) {}
 
   template <class Watch>
   void work(Watch& watch, const std::atomic<bool>& stop) {
@@ -65,16 +66,14 @@ class alignas(128) MapWorker {
   void each_living(F f) {
     for (Process& p : living_)
       f(p);
-    for (Traced& t : traced_)
-      f(t.process);
+    player_.each_process(f);
   }
   // Ends what lives, when its thread is gone.
   void end(typename Crowd::Hand& hand) {
     for (Process& p : living_)
       crowd_->exit(hand, p);
     living_.clear();
-    for (Traced& t : traced_)
-      crowd_->exit(hand, t.process);
+    player_.each_process([&](Process& p) { crowd_->exit(hand, p); });
     hand_.reset();
   }
 
@@ -92,7 +91,7 @@ class alignas(128) MapWorker {
       case Mix::lmbench:
         return live_lmbench();
       case Mix::trace:
-        return follow_trace();
+        return player_.play(*hand_);
       case Mix::pair:
         return pair();
       case Mix::batch:
@@ -133,49 +132,6 @@ class alignas(128) MapWorker {
       living_.push_back(crowd_->fork(*hand_, crowd_->first));
     Process child = crowd_->fork(*hand_, some());
     crowd_->exit(*hand_, child);
-  }
-  // A recorded program, from its first step to its last, and again.
-  void follow_trace() {
-    if (next_step_ == 0) {
-      traced_.clear();
-      traced_.resize(trace_->processes);
-    }
-    for (int i = 0; i < 32 && next_step_ < trace_->steps.size(); ++i)
-      follow(trace_->steps[next_step_++]);
-    if (next_step_ == trace_->steps.size()) next_step_ = next_mapping_ = 0;
-  }
-  void follow(const ProcessStep& step) {
-    using Kind = ProcessStep::Kind;
-    Traced& p = traced_[step.process];
-    switch (step.kind) {
-      case Kind::start:
-        p.process = crowd_->empty(*hand_);
-        return;
-      case Kind::fork: {
-        Traced& child = traced_[step.number];
-        child.process = crowd_->fork(*hand_, p.process);
-        child.mappings.clear();
-        for (std::size_t i = 0; i < p.mappings.size(); ++i)
-          child.mappings.push_back(next_mapping_++);
-        return;
-      }
-      case Kind::exec:
-      case Kind::end:
-        crowd_->exit(*hand_, p.process);
-        p.mappings.clear();
-        if (step.kind == Kind::exec) p.process = crowd_->empty(*hand_);
-        return;
-      case Kind::map:
-        crowd_->map_one(*hand_, p.process, step.file, step.pages);
-        p.mappings.push_back(next_mapping_++);
-        return;
-      case Kind::unmap: {
-        const auto at = std::ranges::find(p.mappings, step.number);
-        crowd_->unmap_one(*hand_, p.process, static_cast<std::size_t>(at - p.mappings.begin()));
-        p.mappings.erase(at);
-        return;
-      }
-    }
   }
   // One object, again and again.
   void pair() {
@@ -235,7 +191,6 @@ class alignas(128) MapWorker {
   Crowd* crowd_;
   Mix mix_;
   std::size_t objects_;
-  const ProcessTrace* trace_;
   double walks_an_update_;
   Random random_;
   bool times_waits_;
@@ -243,13 +198,7 @@ class alignas(128) MapWorker {
   std::optional<typename Crowd::Hand> hand_;
   std::deque<Process> living_;
   std::vector<typename FileIndex::Mapping*> own_;
-  struct Traced {
-    Process process;
-    std::vector<std::uint32_t> mappings;  // numbers of those in `process`, in its order
-  };
-  std::vector<Traced> traced_;
-  std::size_t next_step_ = 0;
-  std::uint32_t next_mapping_ = 0;
+  TracePlayer<Crowd> player_;
 };
 
 template <class FileIndex, class AnonIndex>
