@@ -16,7 +16,7 @@ usage() {
 ./run.sh build          install what is missing, make build/liblockswap.so, build/apps/ and build/bin/lockswap
                         (larger benchmarks are built by the workload that needs them: docs/recipes.md)
 ./run.sh test           install what is missing, build, lint, and run the tests that stand for all: every lock, every part,
-                        every kind of fault, the same for the same tree; half an hour on two free cores
+                        every kind of fault, the same for the same tree; below 23 minutes on two free cores
 ./run.sh test --changed [BASE]  what the files that differ from BASE (default: since the branch left main) reach, briefly:
                         minutes; says what all that they reach would cost
 ./run.sh test --full [--slice K/N] [--again]  everything, or the Kth of N slices; hours. It can be interrupted: the next

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MINUTES = tomllib.loads((ROOT / "tests/budgets.toml").read_text())["minutes"]
-FILES = ("tests/budgets.toml", "scripts/test.sh", ".ci/run", "CONTRIBUTING.md")
+FILES = ("tests/budgets.toml", "scripts/test.sh", ".ci/run", "CONTRIBUTING.md", "run.sh")
 
 
 @pytest.fixture
@@ -47,6 +47,7 @@ def test_the_project_keeps_to_its_budgets(copy):
         (".ci/run", f"below {MINUTES} minutes", "below 95 minutes", ".ci/run: states 95 minutes"),
         (".ci/run", f"below {MINUTES} minutes", "soon", ".ci/run: states no minutes"),
         ("CONTRIBUTING.md", f"below {MINUTES} minutes", "below 95 minutes", "CONTRIBUTING.md: states 95 minutes"),
+        ("run.sh", f"below {MINUTES} minutes", "below 95 minutes", "run.sh: states 95 minutes"),
         ("scripts/test.sh", "  goes_on lint", "  goes_on 'a new part' true\n  goes_on lint", "the part 'a new part'"),
     ],
 )

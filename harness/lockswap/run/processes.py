@@ -6,7 +6,6 @@ import os
 import signal
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -33,8 +32,10 @@ class _Seen:
 
 
 def _stat(pid: int | str) -> _Seen | None:
+    # Without pathlib and a text's buffers: these are read of all processes, several times a run.
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123
+            text = file.read().decode(errors="replace")
     except OSError:
         return None
     # The name stands in parentheses and may itself contain some.
@@ -43,7 +44,7 @@ def _stat(pid: int | str) -> _Seen | None:
 
 
 def _descendants() -> list[_Seen]:
-    numbers = (path.name for path in Path("/proc").glob("[0-9]*"))
+    numbers = filter(str.isdecimal, os.listdir("/proc"))  # noqa: PTH208
     everyone = {seen.process.pid: seen for number in numbers if (seen := _stat(number))}
     ours, found = {os.getpid()}, []
     # A child may have a smaller number than its parent: go on until none is added.
