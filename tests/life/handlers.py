@@ -3,9 +3,9 @@
 
     handlers.py LIBRARY REGISTRY FOLDER [--full]
 
---full: under each lock; else under one with BRAVO, one with its asymmetric form, and the lock below both: what is
-recorded of a thread's holds differs in these, not from lock to lock. Exit status 1 if a test fails. handlers.cpp says
-what each scenario does.
+--full: under each lock; else under one with BRAVO, one with its asymmetric form, the lock below both, and one with a
+block of its own: what is recorded of a thread's holds differs in these, not from lock to lock. Exit status 1 if
+a test fails. handlers.cpp says what each scenario does.
 """
 
 import sys
@@ -38,7 +38,8 @@ def test_glibcs_own() -> None:
 
 
 def test_some_locks() -> None:
-    some = [under.plain, under.biased, under.asymmetric]
+    in_a_block = next(lock for lock in under.locks if under.block_bytes[lock])
+    some = [under.plain, under.biased, under.asymmetric, in_a_block]
     in_each(list(under.locks) if FULL else some)
 
 

@@ -13,9 +13,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import emulated
 from quota_group import NoGroup, QuotaGroup
-from under import Skip, need, run_tests, under_test
+from under import Skip, emulated, need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER")
 # Each turn is a sleep. The affinity of the last 16 readings counts, and there is one in 251 sleeps.
