@@ -114,7 +114,8 @@ def test_each_lock_can_be_a_rules() -> None:
 def test_a_file_of_rules_and_what_they_caught() -> None:
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "rules"
-        file.write_text(f"version=1 # two rules\nmodule=libpoliced_file.so rwlock={OURS}\nmodule=policed mutex={MUTEX}\n")
+        rules = f"module=libpoliced_file.so rwlock={OURS}\nmodule=policed mutex={MUTEX}\n"
+        file.write_text(f"version=1 # two rules\n{rules}")
         found = under.stats("policed", "who", LOADED, LOCKSWAP_POLICY=file)
     policy = found["policy"]
     first, second = policy["rules"]
