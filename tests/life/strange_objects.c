@@ -183,10 +183,21 @@ static void in_file(const char* path) {
   CHECK(o == MAP_FAILED);
   use(o);
 }
+// The stamp of the process that used it last is this one's by chance: docs/interposition.md.
+static int has_my_stamp(const Rwlock* lock) {
+  static Rwlock mine;
+  use_rwlock(&mine.lock);
+  const uint64_t stamp = (uint64_t)0x1ff << 31, its = lock->words[4] & stamp;
+  return its != 0 && its == (mine.words[4] & stamp);
+}
 static void copied(const char* path) {
   const int fd = open(path, O_RDWR);
   Objects* o = malloc(sizeof *o);
   CHECK(pread(fd, o, sizeof *o, 0) != sizeof *o);
+  if (has_my_stamp(&o->rwlock)) {  // as another program the process has another one
+    execl("/proc/self/exe", "strange_objects", "copied", path, NULL);
+    _exit(2);
+  }
   use(o);
   CHECK(pwrite(fd, o, sizeof *o, 0) != sizeof *o);
 }
