@@ -39,6 +39,7 @@ _PLACES = (
     ("#864a1c", "#d9a066", (3, 1, 0)),
     ("#4a5568", "#a0aec0", (6, 1, 0)),
 )
+FAR_APART = 8
 # By how many markers the next turn through the colours is shifted; no common factor with their number.
 _SHIFT = 5
 
