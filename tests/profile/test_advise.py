@@ -210,7 +210,7 @@ def test_one_hot_lock_among_a_hundred(tmp_path):
     program = HUNDRED
     out = tmp_path / "found.policy"
     metric = "updates/s: ([0-9]+)"
-    ran = lockswap("advise", "--metric", metric, "--budget", "12", "-o", out, "--", program, "0.4")
+    ran = lockswap("advise", "--metric", metric, "--budget", "60", "-o", out, "--", program, "0.4")
     assert ran.returncode == 0, ran.stderr
     assert "Swap: " in ran.stdout and "rwlock hot" in ran.stdout, ran.stdout + ran.stderr
     rules = [line for line in out.read_text().splitlines() if not line.startswith("#")]
