@@ -82,7 +82,7 @@ recording::Place object_at(std::uint64_t address) noexcept {
   Unwinding& mine = *m.record->unwinding;
   const auto pointer = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
   recording::KnownStack& known = mine.known.at(site, pointer);
-  if (known.is_had_again(site, pointer)) return known.stack;
+  if (known.is_still_valid(site, pointer)) return known.stack;
   return take_new_stack(mine, known, site, pointer);
 }
 

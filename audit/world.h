@@ -31,7 +31,7 @@ World& world() noexcept;
 // empty it.
 void prepare_world() noexcept;
 
-// Some thread was made known in this process.
+// Some thread was made known in this process. acquire: pairs with ProcessState::begin.
 inline bool has_begun() noexcept { return world().state.load(acquire) != 0; }
 
 // The calling thread, made known at its first call in this process. Not while it is busy. site:

@@ -64,7 +64,7 @@ Place place_of(const void* object) noexcept {
                                            std::uint64_t now) noexcept {
   const auto pointer = number_of(__builtin_frame_address(0));
   recording::KnownStack& known = t.known.at(number_of(caller), pointer);
-  if (known.is_had_again(number_of(caller), pointer)) return known.stack;
+  if (known.is_still_valid(number_of(caller), pointer)) return known.stack;
   // The lock may go by meanwhile: so some 2 % of the thread's time at most.
   constexpr std::uint64_t kRestNs = 500'000;
   if (now != 0) {

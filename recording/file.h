@@ -22,7 +22,7 @@ Head* open_file(const FileKind& kind, const char* where) noexcept;
 // if it can't be made; then the parent's is still there.
 bool reopen_file(const FileKind& kind, Head& at) noexcept;
 
-// Of the last file that was opened, or was to be.
+// The name of the last file that open_file or reopen_file tried to make.
 const char* file_name() noexcept;
 
 }  // namespace lockswap::recording

@@ -34,7 +34,8 @@ struct ProcessState {
   template <class BeginFile>
   void begin(BeginFile begin_file) noexcept {
     std::uint32_t seen = kNew;
-    if (state.compare_exchange(seen, kBeginning, acquire)) {
+    // relaxed: one thread wins; the others see what it did by is_ready.
+    if (state.compare_exchange(seen, kBeginning, relaxed)) {
       pid = own_id();
       const std::uint32_t next = processes.fetch_add(1, relaxed) + 1;  // relaxed: a number, no more
       begin_file(next);
@@ -46,7 +47,9 @@ struct ProcessState {
   }
 
   // Whether this is what a parent left, on a kernel that doesn't empty the memory.
-  bool is_of_parent() const noexcept { return state.load(acquire) != kNew && pid != own_id(); }
+  bool is_of_parent() const noexcept {
+    return state.load(relaxed) != kNew && pid != own_id();  // relaxed: fork handed on both
+  }
 
  private:
   static std::uint32_t own_id() noexcept {

@@ -20,7 +20,7 @@ std::vector<char> content_of(std::FILE* file) {
 }
 
 std::uint32_t modules_of(const Head& head) {
-  return std::min(head.modules.load(acquire), kMostModules);
+  return std::min(head.modules.load(relaxed), kMostModules);  // relaxed: it is a copy
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct Unwound {
 // most: of the frames, up to kMostFrames.
 void unwind(Unwound& into, std::uint32_t most) noexcept;
 
-// A stack that this thread has had. It has it again if its return addresses still stand where they
-// were found: that costs a load for each frame, and no unwinding.
+// A stack that this thread had before. It is still valid if its return addresses lie where they
+// were found: checking that costs a load for each frame, and no unwinding.
 struct KnownStack {
   std::uint64_t caller, pointer;  // the exported function's caller, and a place on the stack
   std::uint32_t stack;
@@ -30,7 +30,7 @@ struct KnownStack {
   std::uint64_t pc[kMostFrames];
   std::uint64_t pc_at[kMostFrames];
 
-  bool is_had_again(std::uint64_t by, std::uint64_t at) const noexcept {
+  bool is_still_valid(std::uint64_t by, std::uint64_t at) const noexcept {
     return count != 0 && caller == by && pointer == at && still_stands();
   }
   // Not if one of its return addresses is in a register.

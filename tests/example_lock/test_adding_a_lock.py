@@ -105,19 +105,21 @@ class Copy:
         }
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Copy:
+def copy_in(folder: Path) -> Copy:
     if not (BUILD / "liblockswap.so").exists():
         pytest.skip("nothing is built; ./run.sh test builds first")
-    return Copy(tmp_path / "tree")
+    return Copy(folder / "tree")
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    return copy_in(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory) -> Copy:
     """With a new lock of each kind: what is made of the lists is made once for both."""
-    if not (BUILD / "liblockswap.so").exists():
-        pytest.skip("nothing is built; ./run.sh test builds first")
-    copy = Copy(tmp_path_factory.mktemp("grown") / "tree")
+    copy = copy_in(tmp_path_factory.mktemp("grown"))
     copy.begin("central")
     copy.begin("my-first", "--mutex")
     copy.configure()

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 /** @cond private */
-/* Of a thread, while it has one. Others look at `word`. */
+/* What a thread keeps while it uses Read-Log-Update. Other threads read `word`. */
 struct lockswap_rlu_context_1 {
   uint64_t word; /* 0: in no section; else 1 more than a time not later than `clock` */
   uint64_t others[7];
