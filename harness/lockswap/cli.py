@@ -328,6 +328,7 @@ def fuzz_command(delay: int | None, command: tuple[str, ...], **options: object)
 @click.option("--seconds", type=click.FloatRange(0.1), metavar="S", help="Of --pid, for so long.  [10]")
 @click.option("--rwlock", "-l", metavar="LOCK", help="Under this reader-writer lock. Default: glibc's.")
 @click.option("--mutex", "-m", metavar="MUTEX", help="Under this mutex. Default: glibc's.")
+@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def profile_command(
     top: int,
@@ -339,6 +340,7 @@ def profile_command(
     seconds: float | None,
     rwlock: str | None,
     mutex: str | None,
+    preload_first: tuple[str, ...],
     command: tuple[str, ...],
 ) -> int:
     """Run a program, and say on stderr which of its locks hurt: at which line threads waited, how long, and at which
@@ -356,24 +358,24 @@ def profile_command(
     from lockswap.profile import profile
 
     if both:
-        if command or folder or pid is not None or seconds is not None or rwlock or mutex:
+        if command or folder or pid is not None or seconds is not None or rwlock or mutex or preload_first:
             raise UserError("--diff compares two profiles; of the rest only --top, --json and -o go with it")
         return profile.compare(Paths.find(), *both, top, out, as_json)
     if as_json:
         raise UserError("--json goes with --diff; -o DIR writes a profile's profile.json")
     if pid is not None:
-        if command or folder or rwlock or mutex:
+        if command or folder or rwlock or mutex or preload_first:
             raise UserError("--pid looks at a process that runs; of the rest only --seconds, --top and -o go with it")
         return profile.watch(Paths.find(), pid, seconds or 10.0, top, out)
     if seconds is not None:
         raise UserError("--seconds goes with --pid; what is recorded, or run here, is looked at as a whole")
     if folder is not None:
-        if command or out or rwlock or mutex:
+        if command or out or rwlock or mutex or preload_first:
             raise UserError("--from reads what was recorded; leave the command and all options but --top away")
         return profile.read(Paths.find(), folder, top)
     if not command:
         raise UserError("say what to run, behind '--'")
-    return profile.run(Paths.find(), list(command), top, out, rwlock, mutex)
+    return profile.run(Paths.find(), list(command), top, out, rwlock, mutex, preload_first)
 
 
 @cli.command("why", context_settings=SETTINGS, short_help="Say why a program hangs: which thread holds what.")
@@ -475,9 +477,16 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     help="The server is ready when it prints REGEX, or listens on PORT. Default: {port}.",
 )
 @click.option("--stop", metavar="SIGNAL", help="What stops the server. Default: TERM.")
+@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 def advise_command(
-    metric: str | None, lower_is_better: bool, budget: float, out: _Path, command: tuple[str, ...], **served: str | None
+    metric: str | None,
+    lower_is_better: bool,
+    budget: float,
+    out: _Path,
+    preload_first: tuple[str, ...],
+    command: tuple[str, ...],
+    **served: str | None,
 ) -> int:
     """Find out which locks of a program to swap: profile it, run it by turns on glibc's locks and with other algorithms
     for the locks that cost most, measure the best choice again, and write a policy if there is a gain.
@@ -495,7 +504,7 @@ def advise_command(
 
     paths = Paths.find()
     asked = subject.asked_for(paths.meter, list(command), **served)
-    return advise.run(paths, asked, metric, lower_is_better, budget, out)
+    return advise.run(paths, asked, metric, lower_is_better, budget, out, preload_first)
 
 
 @cli.command("whatif", context_settings=PASS_ON, short_help="Say how much each lock matters, before a change.")
@@ -531,6 +540,7 @@ def advise_command(
     metavar="SECONDS",
     help="How long it may take; six rounds are run in any case.",
 )
+@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def whatif_command(command: tuple[str, ...], **options: object) -> int:
@@ -557,9 +567,10 @@ def policy_group() -> None:
 
 @policy_group.command("check", context_settings=PASS_ON, short_help="Run a program and say what each rule caught.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.argument("rules", metavar="FILE")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
-def policy_check_command(as_json: bool, rules: str, command: tuple[str, ...]) -> int:
+def policy_check_command(as_json: bool, preload_first: tuple[str, ...], rules: str, command: tuple[str, ...]) -> int:
     """Run a program under a policy, a file or a rule in quotes, and say on stderr what each rule caught: objects, and
     the places that initialise them or use them first. The exit status is the program's own.
 
@@ -577,4 +588,4 @@ def policy_check_command(as_json: bool, rules: str, command: tuple[str, ...]) ->
         del words[0]
     if not words:
         raise UserError("say what to run, behind '--'")
-    return check.run(Paths.find(), rules, words, as_json)
+    return check.run(Paths.find(), rules, words, as_json, preload_first)

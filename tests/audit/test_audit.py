@@ -47,8 +47,8 @@ def audit(tmp_path):
         assert done.returncode == status, done
         assert stdout is None or done.stdout == stdout
         report = json.loads(out.read_text())
-        assert report["schema"] == 4 and report["safe"] == (not report["look_at"])
-        assert report["verdict"].startswith("safe: " if report["safe"] else "look at: ")
+        assert report["schema"] == 4 and not (report["safe"] and report["look_at"])
+        assert report["safe"] == report["verdict"].startswith("safe: ")
         assert report["verdict"] in done.stderr
         return report
 
@@ -106,8 +106,8 @@ OTHER_VERDICTS = (
 @pytest.mark.parametrize("case", CLEAN)
 def test_nothing_is_found_where_there_is_nothing(audit, case):
     report = audit(CASES, case, LIBRARY)
-    assert found(report) == {}
-    assert report["safe"]
+    assert found(report) == {} and not report["look_at"]
+    assert report["safe"] == (case != "no_locks")
     if set(OTHER_VERDICTS).isdisjoint({case, case.partition("_")[0]}):
         assert report["verdict"] == SAFE
 
@@ -368,7 +368,7 @@ def test_each_kind_of_lock_has_a_verdict(audit):
         "foreign_mutex": {"rwlocks": "unused", "mutexes": "safe", "condvars": "unused"},
     }
     report = audit(CASES, "no_locks")
-    assert report["verdict"] == "safe: no lock function was called, so a swap would change nothing"
+    assert report["verdict"].startswith("nothing to swap: no lock function was called")
     assert any("spin locks" in line for line in report["not_looked_at"])
 
 
@@ -450,6 +450,92 @@ def test_the_exit_status_is_the_programs(audit):
     audit(CASES, "unheld", options=("--fail-on-findings",), status=3)
     audit(CASES, "recursive", options=("--fail-on-findings",))
     audit("sh", "-c", f"{CASES} unheld; exit 5", options=("--fail-on-findings",), status=5)
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory) -> Path:
+    """A program that takes a mutex and ends as its argument says: a signal's name, else an exit status."""
+    return compiled(
+        tmp_path_factory.mktemp("ends") / "ends",
+        """
+        #include <pthread.h>
+        #include <signal.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+        int main(int count, char** words) {
+          pthread_mutex_lock(&m);
+          pthread_mutex_unlock(&m);
+          int n = atoi(words[1]);
+          if (n < 0) raise(-n);
+          if (n == 124) pause();
+          return n;
+        }
+        """,
+    )
+
+
+@pytest.fixture(scope="module")
+def lacking(tmp_path_factory) -> Path:
+    """A program that its loader refuses."""
+    folder = tmp_path_factory.mktemp("lacking")
+    library = compiled(folder / "libgone.so", "int gone(void) { return 1; }", "-shared", "-fPIC")
+    program = compiled(folder / "lacking", "int gone(void); int main(void) { return gone(); }", str(library))
+    library.unlink()
+    return program
+
+
+def compiled(program: Path, source: str, *options: str) -> Path:
+    words = ["gcc", "-g", "-O0", "-x", "c", "-", "-x", "none", *options, "-o", str(program), "-lpthread"]
+    subprocess.run(words, input=source, text=True, check=True, timeout=600)
+    return program
+
+
+ENDED = {
+    "signal": (["{ends}", "-11"], 139, "it ended by SIGSEGV; nothing stood against swapping the mutexes until then"),
+    "kill": (["{ends}", "-9"], 137, "it ended by SIGKILL; "),
+    "status": (["{ends}", "1"], 1, "it ended with exit status 1; nothing stood"),
+    "signal behind a shell": (["sh", "-c", "{ends} -6; exit $?"], 134, "for a program that ended by SIGABRT; "),
+    "time limit": (["timeout", "1", "{ends}", "124"], 124, "the time limit of `timeout` was over; "),
+    "no lock and a status": (["false"], 1, "it ended with exit status 1, and no lock function was called until then"),
+    "loader": (["{lacking}"], 127, "'lacking' cannot start, since a library is not found: {gone}; nothing follows"),
+    "loader behind a shell": (["sh", "-c", "{lacking}; exit 4"], 4, "'lacking' cannot start, since"),
+    "loader behind env": (["env", "A=1", "{lacking}"], 127, "'lacking' cannot start, since"),
+    "loader behind timeout": (["timeout", "600", "{lacking}"], 127, "'lacking' cannot start, since"),
+    "no file behind a shell": (["sh", "-c", "/no/such/file"], 127, "for a program that was not found or that its "),
+}
+
+
+@pytest.mark.parametrize("how", ENDED)
+def test_nothing_follows_from_a_run_that_did_not_end_well(audit, ends, lacking, how):
+    command, status, says = ENDED[how]
+    words = [word.format(ends=ends, lacking=lacking) for word in command]
+    report = audit(*words, stdout="", status=status, options=("--fail-on-findings",))
+    assert report["verdict"].startswith("not known: ") and not report["safe"]
+    assert says.format(gone=lacking.parent / "libgone.so") in report["verdict"]
+    assert "safe" not in {one["level"] for one in report["verdicts"].values()}, report["verdicts"]
+
+
+def test_a_gate_is_red_where_nothing_ran(audit, ends, lacking, tmp_path):
+    gate = ("--fail-on-findings",)
+    makefile = tmp_path / "Makefile"
+    makefile.write_text(f"all:\n\t-@{lacking}\n")
+    for words in (["sh", "-c", f"{lacking}; true"], ["make", "-s", "-f", makefile]):
+        report = audit(*words, stdout="", status=3, options=gate)
+        assert report["verdict"].startswith("not known: 'lacking' cannot start"), words
+    report = audit("sh", "-c", "exit 0", stdout="", status=3, options=gate)
+    assert report["verdict"].startswith("not known: only sh was looked at")
+    # A program without locks ran, and there is nothing to look at; nor is there a claim.
+    report = audit("true", stdout="", options=gate)
+    assert report["verdict"].startswith("nothing to swap: ")
+    for words in ([ends, "0"], ["sh", "-c", f"{ends} 0"], ["timeout", "600", ends, "0"]):
+        report = audit(*words, stdout="", options=gate)
+        assert report["verdict"].startswith("safe: nothing in this run stands against swapping the mutexes"), words
+
+
+def test_findings_come_before_the_end(audit):
+    report = audit(CASES, "self_deadlock", status=128 + 9)
+    assert report["verdict"].startswith("look at: write by a thread that reads (1 time); it ended by SIGKILL")
 
 
 def test_the_report_for_people(tmp_path):

@@ -297,6 +297,135 @@ def test_a_sanitizer_s_report_is_a_failure(tmp_path):
     assert "sanitizer: " in done.stderr and "heap-use-after-free" in done.stderr
 
 
+def compiled(program: Path, source: str, *options: object) -> Path:
+    words = ["gcc", "-g", "-x", "c", "-", "-x", "none", *options, "-o", program, "-lpthread"]
+    subprocess.run(words, input=source, text=True, check=True)
+    return program
+
+
+def test_a_program_that_never_started_has_no_good_runs(tmp_path):
+    library = compiled(tmp_path / "libgone.so", "int gone(void) { return 1; }", "-shared", "-fPIC")
+    program = compiled(tmp_path / "lacking", "int gone(void); int main(void) { return gone(); }", library)
+    library.unlink()
+    for command in ([program], ["sh", "-c", f"{program}; true"], ["env", "A=1", program], ["timeout", "600", program]):
+        done = lockswap("fuzz", "--runs", 2, "--", *command)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.startswith("lockswap: nothing was run: 'lacking' cannot start, since a library is not found")
+    done = lockswap("fuzz", "--runs", 2, "--", "sh", "-c", "/no/such/program")
+    assert done.returncode == 2 and "nothing was run: it ended with exit status 127" in done.stderr
+
+
+ENDS = {
+    "usual status": ("exit 5", 0, "no failure in 2 runs, seeds 1 to 2; each ended with exit status 5"),
+    "another status": ('test -z "$LOCKSWAP_FUZZ"', 3, "exit status 1 in each run, undisturbed 0: nothing follows"),
+    "status of a crash": ('test -z "$LOCKSWAP_FUZZ" || exit 139', 3, "crash: it ended with exit status 139, which "),
+    "crash undisturbed": ("sh -c 'kill -11 $$'; exit $?", 3, "it fails undisturbed: crash: it ended with exit status"),
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_how_runs_ended_is_said(how):
+    script, status, says = ENDS[how]
+    done = lockswap("fuzz", "--seed", 1, "--runs", 2, "--again", 0, "--", "sh", "-c", script)
+    assert done.returncode == status and says in done.stderr, done
+
+
+def test_a_time_limit_of_the_command_is_a_hang():
+    script = 'if test "$LOCKSWAP_FUZZ"; then exec sleep 100; fi'
+    done = lockswap("fuzz", "--seed", 1, "--runs", 1, "--again", 0, "--", "timeout", "5", "sh", "-c", script)
+    assert done.returncode == 3 and "hang: it ended with exit status 124: the time limit" in done.stderr, done
+
+
+RIGHT = """
+#include <pthread.h>
+#include <stdio.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int made, items, shared;
+static void make(void) { made = 1; }
+static void *work(void *puts_items) {
+  pthread_once(&once, make);
+  for (int i = 0; i < 20; ++i) {
+    pthread_rwlock_rdlock(&l);
+    int seen = shared;
+    pthread_rwlock_unlock(&l);
+    pthread_rwlock_wrlock(&l);
+    shared = seen + made;
+    pthread_rwlock_unlock(&l);
+    pthread_mutex_lock(&m);
+    if (puts_items) {
+      ++items;
+      pthread_cond_signal(&c);
+    } else {
+      while (!items) pthread_cond_wait(&c, &m);
+      --items;
+    }
+    pthread_mutex_unlock(&m);
+  }
+  return 0;
+}
+int main(void) {
+  pthread_t t[4];
+  for (long i = 0; i < 4; ++i) pthread_create(&t[i], 0, work, (void *)(i & 1));
+  for (int i = 0; i < 4; ++i) pthread_join(t[i], 0);
+  puts("done");
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["address", "thread"])
+def sanitized(request, tmp_path_factory) -> Path:
+    """A right program; it runs alone."""
+    folder = tmp_path_factory.mktemp(request.param)
+    try:
+        program = compiled(folder / "right", RIGHT, f"-fsanitize={request.param}")
+    except subprocess.CalledProcessError:
+        pytest.skip(f"gcc has no runtime of -fsanitize={request.param}")
+    if subprocess.run([program], capture_output=True).returncode != 0:
+        pytest.skip("the sanitizer cannot run under this kernel's address layout")
+    script = folder / "script"
+    script.write_text(f"#!/bin/sh\n{program}\n")
+    script.chmod(0o755)
+    return program
+
+
+# How a sanitized program is started.
+STARTS = {
+    "itself": ["{program}"],
+    "env": ["env", "A=1", "{program}"],
+    "shell": ["sh", "-c", "{program}; exit $?"],
+    "script": ["{program.parent}/script"],
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("command", ["audit", "profile", "run", "policy", "fuzz"])
+def test_a_sanitized_program_that_is_right_runs_under(command, start, sanitized):
+    registry = json.loads(lockswap("list", "--json").stdout)
+    rwlock, mutex = (
+        next(row["name"] for row in registry[kind] if row["compared_by_default"] and not row["passes_through"])
+        for kind in ("rwlocks", "mutexes")
+    )
+    words = {
+        "audit": ["audit"],
+        "profile": ["profile"],
+        "run": ["run", "--rwlock", rwlock, "--mutex", mutex],
+        "policy": ["policy", "check", f"rwlock={rwlock} mutex={mutex}"],
+        "fuzz": ["fuzz", "--seed", 1, "--runs", 4, "--again", 0, "--timeout", 100],
+    }[command]
+    line = [word.format(program=sanitized) for word in STARTS[start]]
+    done = lockswap(*words, "--", *line)
+    if "thread" in sanitized.parent.name and command in ("run", "policy") and start not in ("itself", "env"):
+        # The runtime cannot be preloaded into a shell, so this is said before.
+        assert "'right' is built with ThreadSanitizer" in done.stderr
+        return
+    assert done.returncode == 0 and "Sanitizer" not in done.stderr, done.stderr
+    assert command == "fuzz" or done.stdout == "done\n"
+
+
 @pytest.mark.parametrize("words", [(), ("signal",)])
 def test_who_goes_next_is_chosen(words):
     # A wrong order in twelve, in three seeds of four: without a choice it is never seen, as the threads wake in line.

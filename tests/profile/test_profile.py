@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -508,9 +509,34 @@ def test_of_a_static_program_nothing_was_recorded(tmp_path):
         ["gcc", "-static", "-x", "c", "-", "-o", program], input="int main(void) { return 7; }", text=True, check=True
     )
     done = lockswap("profile", "-o", tmp_path / "out", "--", program)
-    assert done.returncode == 7 and "lockswap profile: nothing was recorded" in done.stderr
+    assert done.returncode == 7
+    assert "lockswap profile: nothing was recorded: it ended with exit status 7" in done.stderr
     assert "No thread has waited" not in done.stderr
-    assert json.loads((tmp_path / "out/profile.json").read_text())["processes"] == []
+    # There is no page about nothing.
+    assert "profile.html" not in done.stderr and not (tmp_path / "out").exists()
+
+
+def test_of_a_program_that_its_loader_refuses_nothing_was_recorded(tmp_path):
+    library, program = tmp_path / "libgone.so", tmp_path / "lacking"
+    for words, source in (
+        (["-shared", "-fPIC", "-o", library], "int gone(void) { return 1; }"),
+        (["-x", "none", library, "-o", program], "int gone(void); int main(void) { return gone(); }"),
+    ):
+        subprocess.run(["gcc", "-x", "c", "-", *words], input=source, text=True, check=True)
+    library.unlink()
+    said = f"'lacking' cannot start, since a library is not found: {library}"
+    done = lockswap("profile", "-o", tmp_path / "out", "--", program)
+    assert done.returncode == 127 and "profile.html" not in done.stderr
+    assert f"lockswap profile: nothing was recorded: {said}" in done.stderr
+    done = lockswap("profile", "--", "timeout", "600", program)
+    assert done.returncode == 127 and said in " ".join(done.stderr.split())
+
+
+def test_how_the_program_ended_is_in_the_title():
+    for number, name in ((signal.SIGSEGV, "SIGSEGV"), (signal.SIGKILL, "SIGKILL")):
+        done = lockswap("profile", "--", sys.executable, "-c", f"import os; os.kill(os.getpid(), {int(number)})")
+        assert done.returncode == 128 + number
+        assert f"; it ended by {name}" in " ".join(done.stderr.split()).partition(" No thread")[0]
 
 
 def test_a_file_that_is_no_profile(tmp_path):

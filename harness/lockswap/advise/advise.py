@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.findings import stats
 from lockswap.profile import recording, summary
+from lockswap.run import extra_preload, sanitizer
 
 # Rounds of the choice, and of the measurement after it, which has runs of its own: the best of several is better than
 # it is, in the runs that chose it.
@@ -33,13 +35,24 @@ class Advice:
     text: str
 
 
-def run(paths: Paths, subject: Subject, pattern: str | None, lower_is_better: bool, budget_s: float, out: Path) -> int:
+def run(
+    paths: Paths,
+    subject: Subject,
+    pattern: str | None,
+    lower_is_better: bool,
+    budget_s: float,
+    out: Path,
+    preload_first: Sequence[str] = (),
+) -> int:
     """Writes the policy to `out`, if there is one. Prints the advice on stdout."""
     if out.exists():
         raise UserError(f"-o {out}: it exists already; name another file")
     if not out.absolute().parent.is_dir():
         raise UserError(f"-o {out}: there is no folder '{out.absolute().parent}'; make it first")
-    trial = Trial(paths.library, subject, Metric.asked_for(pattern, lower_is_better))
+    first = extra_preload.resolve(preload_first)
+    for warning in sanitizer.warnings(subject.words):
+        _say(f"warning: {warning}")
+    trial = Trial(paths.library, subject, Metric.asked_for(pattern, lower_is_better), first)
     cpus = len(os.sched_getaffinity(0))
     end = time.monotonic() + budget_s
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from lockswap.advise.ran import Failed, Subject
 from lockswap.base.errors import UserError
 from lockswap.findings import stats
+from lockswap.run import sanitizer
 from lockswap.run.preload import STRICT, clean_environment, ld_preload
 
 _SET_HERE = (
@@ -86,13 +87,16 @@ class Trial:
     library: Path
     subject: Subject
     metric: Metric
+    preload_first: Sequence[str] = ()  # files
 
     def run(self, rules: Sequence[str] = (), more: dict[str, str] | None = None) -> Timed:
         env = {key: value for key, value in clean_environment(os.environ).items() if key not in _SET_HERE}
         swap: dict[str, str] = dict(more or {})
         with tempfile.TemporaryDirectory(prefix="lockswap-advise-") as folder:
             if rules or more:
-                swap["LD_PRELOAD"] = ld_preload(self.library, env.get("LD_PRELOAD", ""))
+                first = [*sanitizer.runtimes(self.subject.words), *self.preload_first]
+                swap["LD_PRELOAD"] = ld_preload(self.library, env.get("LD_PRELOAD", ""), before=first)
+                swap |= sanitizer.variables(env)
                 swap[STRICT] = "1"
             if rules:
                 policy = Path(folder, "policy")

@@ -12,7 +12,8 @@ from lockswap.audit import elf, report, verdict
 from lockswap.audit.findings import Audit
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
-from lockswap.run import extra_preload, preload_order, program
+from lockswap.run import extra_preload, preload_order, program, sanitizer
+from lockswap.run.ended import Ended
 from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import clean_environment, ld_preload
 
@@ -34,7 +35,10 @@ def run(
     library, reader = paths.audit_library, paths.audit_reader
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise UserError(f"--out {out}: not a file in a folder that exists; make the folder first")
-    before, others = extra_preload.resolve(preload_first), extra_preload.resolve(preload)
+    before, others = (
+        [*sanitizer.runtimes(command), *extra_preload.resolve(preload_first)],
+        extra_preload.resolve(preload),
+    )
     hindrances = elf.hindrances(Path(path))
     for hindrance in hindrances:
         print(f"lockswap: warning: {hindrance}", file=sys.stderr)
@@ -45,14 +49,17 @@ def run(
             print(f"lockswap: warning: {warning}", file=sys.stderr)
         status = _run(path, command, env)
         processes = _read(reader, sorted(Path(folder).iterdir()))
-    audit = Audit(command, status, processes, hindrances, program.shell_of(Path(path)))
+    ended = Ended(command, status, seen=frozenset(one["program"] for one in processes))
+    how, never_started = ended.in_words(), bool(ended.not_started)
+    shell = program.shell_of(Path(path))
+    audit = Audit(command, ended.shell_status, processes, hindrances, shell, how, never_started)
     text = report.as_json(audit) if as_json else report.as_text(audit, out is not None)
     if out is None:
         print(text, file=sys.stderr, end="")
     else:
         out.write_text(text, encoding="utf-8")
         print(f"lockswap audit: {verdict.summary(audit)}; the report is in {out}", file=sys.stderr)
-    return FOUND if fail_on_findings and status == 0 and audit.look else status
+    return FOUND if fail_on_findings and status == 0 and verdict.is_failure(audit) else ended.shell_status
 
 
 def _environment(library: Path, folder: Path, others: Iterable[str], first: Iterable[str]) -> dict[str, str]:
@@ -61,17 +68,17 @@ def _environment(library: Path, folder: Path, others: Iterable[str], first: Iter
     before = [entry for entry in before if Path(entry).name != "liblockswap.so"]
     env["LD_PRELOAD"] = ld_preload(library, ":".join(before), others, first)
     env["LOCKSWAP_AUDIT"] = str(folder / "record")
-    return env
+    return env | sanitizer.variables(env)
 
 
 def _run(path: str, command: list[str], env: dict[str, str]) -> int:
+    """Returns what subprocess does: a negative number after a signal."""
     try:
         child = subprocess.Popen(command, executable=path, env=env)
     except OSError as error:
         raise UserError(program.cannot_start(command[0], path, error)) from error
     with passing_on(child):
-        status = child.wait()
-    return status if status >= 0 else 128 - status
+        return child.wait()
 
 
 def _read(reader: Path, files: list[Path]) -> list[dict]:

@@ -257,6 +257,8 @@ class Audit:
     processes: list[dict]
     hindrances: list[str]
     shell: str | None = None  # what the program is, if it is a shell or a script for one
+    ended: str = ""  # in a clause, how the run ended, if not well
+    never_started: bool = False
 
     @cached_property
     def counts(self) -> Counter:

@@ -19,6 +19,7 @@ from lockswap.base.text import plural, share
 from lockswap.report.console import listed, open_console
 
 SCHEMA = 4
+_STYLES = {verdict.SAFE: "bold green", verdict.UNUSED: "bold", verdict.UNKNOWN: "bold yellow", LOOK: "bold yellow"}
 _SHOWN = 3  # examples of a finding
 # One of the first four, and any of the others.
 _MUTEX_KINDS = ("normal", "recursive", "errorcheck", "adaptive", "robust", "inherit", "protect", "process_shared")
@@ -35,7 +36,8 @@ def as_json(audit: Audit) -> str:
                 "verdict": verdict.summary(audit),
                 "verdicts": {kind: asdict(one) for kind, one in verdict.of_each(audit).items()},
                 "not_looked_at": list(verdict.NEVER_SEEN),
-                "safe": not audit.look,
+                "safe": verdict.is_safe(audit),
+                "ended": audit.ended,
                 "look_at": audit.look,
                 "hindrances": audit.hindrances,
                 "notes": audit.notes,
@@ -81,7 +83,7 @@ def as_text(audit: Audit, plain: bool) -> str:
     console.print()
     console.print(_verdicts(audit))
     console.print()
-    console.print(Text(verdict.summary(audit), style="bold yellow" if audit.look else "bold green"), soft_wrap=True)
+    console.print(Text(verdict.summary(audit), style=_STYLES[verdict.level(audit)]), soft_wrap=True)
     return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
 
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from lockswap.audit.findings import CONDVARS, KINDS, LOOK, MUTEXES, RWLOCKS, Audit
 from lockswap.base.text import plural, words
+from lockswap.run import reached
 
-SAFE, UNUSED, UNSEEN = "safe", "unused", "unseen"
+SAFE, UNUSED, UNSEEN, UNKNOWN = "safe", "unused", "unseen", "unknown"
 # Whatever the run did, the audit has not looked at these.
 NEVER_SEEN = (
     "of mutexes, whether one is destroyed or copied while it is held, or held across a fork, and whether a library's "
@@ -13,6 +14,7 @@ NEVER_SEEN = (
     "of condition variables, whether one is destroyed or copied while a thread waits for it",
     "other locks: spin locks, barriers, semaphores, C11's mtx_ and cnd_, futexes, and what the program builds itself",
 )
+_ONE = {RWLOCKS: "rwlock", MUTEXES: "mutex", CONDVARS: "condition variable"}
 # By what the library passes through to glibc.
 _GLIBCS_MUTEXES = {
     "mutex_robust": "robust",
@@ -24,7 +26,7 @@ _GLIBCS_MUTEXES = {
 
 @dataclass(frozen=True)
 class Verdict:
-    level: str  # SAFE, UNUSED, UNSEEN or LOOK
+    level: str  # SAFE, UNUSED, UNSEEN, UNKNOWN or LOOK
     says: str
 
 
@@ -41,22 +43,77 @@ def of_each(audit: Audit) -> dict[str, Verdict]:
         ]
         if look:
             found[kind] = Verdict(LOOK, f"look at: {'; '.join(look)}")
+        elif audit.ended and found[kind].level == SAFE:
+            found[kind] = Verdict(UNKNOWN, f"not known: {audit.ended}; nothing stood against a swap until then")
+        elif audit.ended:
+            found[kind] = Verdict(UNUSED, f"not used until then: no {_ONE[kind]} function was called")
     return found
+
+
+def level(audit: Audit) -> str:
+    """LOOK, UNKNOWN, UNUSED or SAFE."""
+    if _found(audit):
+        return LOOK
+    if audit.ended or not audit.processes or _only_wrappers(audit):
+        return UNKNOWN
+    return SAFE if _used(audit) else UNUSED
+
+
+def is_safe(audit: Audit) -> bool:
+    return level(audit) == SAFE
+
+
+def is_failure(audit: Audit) -> bool:
+    """For a gate: there is something to look at, or nothing was seen."""
+    return level(audit) in (LOOK, UNKNOWN)
 
 
 def summary(audit: Audit) -> str:
     """The last line."""
-    if audit.look:
-        return f"look at: {'; '.join(audit.look)}"
-    verdicts = of_each(audit)
-    used = [KINDS[kind] for kind, verdict in verdicts.items() if verdict.level == SAFE]
-    unused = [KINDS[kind] for kind, verdict in verdicts.items() if verdict.level == UNUSED]
-    if not used:
-        return "safe: no lock function was called, so a swap would change nothing"
+    used, what = _used(audit), level(audit)
+    if what == LOOK:
+        return f"look at: {'; '.join(_found(audit))}" + (
+            f"; {audit.ended}, so the rest is not known" if audit.ended else ""
+        )
+    if what == UNKNOWN:
+        return f"not known: {_why_unknown(audit)}"
+    if what == UNUSED:
+        return "nothing to swap: no lock function was called in this run, and nothing follows for others"
     if used == [KINDS[RWLOCKS]] and _all_shared(audit):
         return "safe: all rwlocks are process-shared and stay glibc's, so a swap would change nothing"
     text = f"safe: nothing in this run stands against swapping the {words(used)}"
+    unused = [KINDS[kind] for kind, verdict in of_each(audit).items() if verdict.level == UNUSED]
     return f"{text}; it uses no {' and no '.join(unused)}" if KINDS[RWLOCKS] in unused else text
+
+
+def _found(audit: Audit) -> list[str]:
+    """What to look at; that no process was seen is no finding."""
+    return audit.look if audit.processes or audit.hindrances else []
+
+
+def _used(audit: Audit) -> list[str]:
+    calls = {RWLOCKS: audit.rwlock_calls, MUTEXES: audit.mutex_calls, CONDVARS: audit.cond_calls}
+    return [KINDS[kind] for kind, count in calls.items() if count]
+
+
+def _why_unknown(audit: Audit) -> str:
+    used = _used(audit)
+    if audit.never_started:
+        return f"{audit.ended}; nothing follows from this run"
+    if audit.ended and used:
+        return f"{audit.ended}; nothing stood against swapping the {words(used)} until then"
+    if audit.ended:
+        return f"{audit.ended}, and no lock function was called until then"
+    if not audit.processes:
+        return "no process of it could be looked at"
+    names = sorted({process["program"] for process in audit.processes})
+    verb = "was" if len(names) == 1 else "were"
+    return f"only {words(names)} {verb} looked at, without a call of a lock function; nothing else left a record"
+
+
+def _only_wrappers(audit: Audit) -> bool:
+    """Programs that start others were seen, and nothing of the others."""
+    return not _used(audit) and all(reached.is_wrapper(process["program"]) for process in audit.processes)
 
 
 def _all_shared(audit: Audit) -> bool:

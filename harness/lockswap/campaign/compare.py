@@ -29,7 +29,7 @@ from lockswap.recipes.reader import ALL
 from lockswap.records.folder import SCHEMA, Folder
 from lockswap.records.scrub import scrub
 from lockswap.report import console, terminal
-from lockswap.run import extra_preload, machine, perf, preload_order, traces
+from lockswap.run import extra_preload, machine, perf, preload_order, sanitizer, traces
 from lockswap.run.preload import clean_environment, ld_preload
 from lockswap.run.setup import Setup, check_tools
 
@@ -108,7 +108,8 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
         hints.append(offer.left_out(jobs, whole))
     scan.refuse_wrong_values(setup, dict.fromkeys(lock for job in jobs for lock in job.locks))
     ordered = ld_preload(paths.library, os.environ.get("LD_PRELOAD", ""), preload, first)
-    for warning in preload_order.warnings(ordered, paths.library):
+    sanitized = sanitizer.warnings(request.command or request.server)
+    for warning in [*preload_order.warnings(ordered, paths.library), *sanitized]:
         hints.append(f"{scrub(warning)}.")
         print(f"lockswap: warning: {warning}", file=sys.stderr)
     if preload or first:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +17,16 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen
-from lockswap.base.text import plural
+from lockswap.base.text import plural, words
 from lockswap.fuzz.outcome import Outcome, failure
-from lockswap.run import extra_preload, program
+from lockswap.run import executable, extra_preload, program, sanitizer
+from lockswap.run.ended import Ended
 from lockswap.run.preload import clean_environment, ld_preload, lock_variables
 
 FOUND = 3  # as audit's --fail-on-findings
 _LEAST_SECONDS = 10.0
 _TIMES_UNDISTURBED = 20
 _UNDISTURBED_SECONDS = 600.0
-_SANITIZERS = ("libasan.so", "libtsan.so", "liblsan.so", "libubsan.so")
 
 
 @dataclass(frozen=True)
@@ -54,22 +55,27 @@ def run(paths: Paths, request: Request) -> int:
         print(f"lockswap: warning: {hindrance}", file=sys.stderr)
     # A script's shell can be disturbed; what it warns of is that the shell is, too.
     reached = not hindrances or not _is_elf_file(path)
-    plain = _environment(paths, request, path)
+    plain = _environment(paths, request)
     disturbed = dict(plain, LD_PRELOAD=_with_fuzz(paths, plain["LD_PRELOAD"]))
     first = request.seed if request.seed is not None else random.SystemRandom().randrange(2**32)
 
     undisturbed = _one(request.command, path, plain, request.timeout or _UNDISTURBED_SECONDS)
     if undisturbed.status == 2 and b"lockswap: " in undisturbed.stderr:
         raise UserError(undisturbed.stderr.decode(errors="replace").strip().removeprefix("lockswap: "))
+    start = Ended(request.command, undisturbed.status, stderr=undisturbed.stderr.decode(errors="replace"))
+    if start.is_never_started:
+        raise UserError(f"nothing was run: {start.in_words()}")
     wrong = failure(undisturbed, undisturbed, False)
     if wrong is not None:
         return _say(request, {"seed": None, "failure": wrong, "runs": 0}, undisturbed)
     timeout = request.timeout or max(_LEAST_SECONDS, _TIMES_UNDISTURBED * undisturbed.seconds)
+    others: Counter[int] = Counter()  # exit statuses that are not the undisturbed run's
     for number in range(request.runs):
         seed = first + number
         seen = _one(request.command, path, _seeded(disturbed, request, seed), timeout)
         wrong = failure(seen, undisturbed, request.same_output)
         if wrong is None:
+            others.update([seen.status] if seen.status not in (None, undisturbed.status) else [])
             continue
         again = sum(
             failure(_one(request.command, path, _seeded(disturbed, request, seed), timeout), undisturbed,
@@ -79,14 +85,18 @@ def run(paths: Paths, request: Request) -> int:
         found = {"seed": seed, "failure": wrong, "runs": number + 1, "again": again, "of": request.again}
         return _say(request, found, seen)
     found = {"seed": None, "failure": None, "runs": request.runs, "first_seed": first, "disturbed": reached}
-    return _say(request, found, undisturbed)
+    found |= {"exit_status": undisturbed.status, "other_exit_statuses": dict(others)}
+    if others.total() == request.runs > 1:
+        found["failure"] = f"differs: exit status {words(sorted(others))} in each run, undisturbed {undisturbed.status}"
+    return _say(request, found, seen if found["failure"] else undisturbed)
 
 
-def _environment(paths: Paths, request: Request, path: str) -> dict[str, str]:
+def _environment(paths: Paths, request: Request) -> dict[str, str]:
     env = {key: value for key, value in clean_environment(os.environ).items() if not key.startswith("LOCKSWAP_")}
-    before = [*_runtimes(path), *extra_preload.resolve(request.preload_first)]
+    before = [*sanitizer.runtimes(request.command), *extra_preload.resolve(request.preload_first)]
     others = extra_preload.resolve(request.preload)
     existing = env.get("LD_PRELOAD", "")
+    env |= sanitizer.variables(env)
     if request.rwlock is None and request.mutex is None:
         return env | {"LD_PRELOAD": ld_preload(None, existing, others, before)}
     choice = chosen(Registry.load(paths), request.rwlock, request.mutex)
@@ -94,44 +104,23 @@ def _environment(paths: Paths, request: Request, path: str) -> dict[str, str]:
     return env | lock_variables(paths.library, choice, None, existing, None, others, before)
 
 
-def _runtimes(path: str) -> list[str]:
-    """The sanitizer's runtime that the program is linked with: it refuses to start behind another library."""
-    listed = subprocess.run(
-        [path], env={"LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    ) if _is_elf(path) else None  # fmt: skip
-    if listed is None:
-        return []
-    lines = [line.split() for line in listed.stdout.splitlines()]
-    return [words[2] for words in lines if len(words) > 2 and words[1] == "=>" and words[0].startswith(_SANITIZERS)]
-
-
-def _is_elf(path: str) -> bool:
-    """One that the loader starts: it lists what a program needs instead of running it."""
-    return _is_elf_file(path) and b"/ld-linux" in _head(path)
-
-
 def _is_elf_file(path: str) -> bool:
-    return _head(path).startswith(b"\x7fELF")
-
-
-def _head(path: str) -> bytes:
-    with Path(path).open("rb") as file:
-        return file.read(4096)
+    return executable.head_of(Path(path)).startswith(b"\x7fELF")
 
 
 def _with_fuzz(paths: Paths, entries: str) -> str:
     """Behind sanitizers' runtimes, before everything else: what it wraps is the next library's."""
     listed = [entry for entry in entries.split(":") if entry]
-    first = [entry for entry in listed if Path(entry).name.startswith(_SANITIZERS)]
+    first = [entry for entry in listed if executable.is_runtime(entry)]
     return ":".join([*first, str(paths.fuzz_library), *(entry for entry in listed if entry not in first)])
 
 
 def _seeded(env: dict[str, str], request: Request, seed: int) -> dict[str, str]:
-    words = [str(seed)]
-    words += [f"percent={request.percent}"] if request.percent is not None else []
-    words += [f"delay={request.delay_us}"] if request.delay_us is not None else []
-    words += ["spurious"] if request.spurious else []
-    return env | {"LOCKSWAP_FUZZ": ",".join(words)}
+    said = [str(seed)]
+    said += [f"percent={request.percent}"] if request.percent is not None else []
+    said += [f"delay={request.delay_us}"] if request.delay_us is not None else []
+    said += ["spurious"] if request.spurious else []
+    return env | {"LOCKSWAP_FUZZ": ",".join(said)}
 
 
 def _one(command: list[str], path: str, env: dict[str, str], timeout: float) -> Outcome:
@@ -155,7 +144,7 @@ def _one(command: list[str], path: str, env: dict[str, str], timeout: float) -> 
         seconds = time.monotonic() - began
         out.seek(0)
         err.seek(0)
-        return Outcome(status, seconds, out.read(), err.read())
+        return Outcome(status, seconds, out.read(), err.read(), tuple(command))
 
 
 def _say(request: Request, found: dict, last: Outcome) -> int:
@@ -171,12 +160,14 @@ def _text(found: dict, last: Outcome) -> str:
     if found["failure"] is None:
         first, runs = found["first_seed"], found["runs"]
         seeds = f"seed {first}" if runs == 1 else f"seeds {first} to {first + runs - 1}"
-        said = f"no failure in {plural(runs, 'run')}, {seeds}"
+        said = f"no failure in {plural(runs, 'run')}, {seeds}{_statuses(found)}"
         if found["disturbed"]:
             return f"lockswap fuzz: {said}"
         return f"lockswap fuzz: nothing was disturbed in the program itself, which cannot be preloaded; {said}"
     end = last.stderr.decode(errors="replace").strip().splitlines()[-20:]
     said = "".join(f"\n  {line}" for line in end)
+    if found["seed"] is None and found["runs"]:
+        return f"lockswap fuzz: {found['failure']}: nothing follows from these runs{said}"
     if found["seed"] is None:
         return f"lockswap fuzz: it fails undisturbed: {found['failure']}{said}"
     return (
@@ -184,3 +175,13 @@ def _text(found: dict, last: Outcome) -> str:
         f"lockswap fuzz: the same seed fails in {found['again']} of {found['of']} more runs; "
         f"to see it again: --seed {found['seed']} --runs 1"
     )
+
+
+def _statuses(found: dict) -> str:
+    """What is worth a word of how the runs ended, though it is no failure."""
+    others, usual = found["other_exit_statuses"], found["exit_status"]
+    if others:
+        times = sum(others.values())
+        text = f"{plural(times, 'run')} ended with exit status {words(sorted(others))} instead of {usual}"
+        return f"; {text}, which is a failure with --same-output"
+    return f"; each ended with exit status {usual}" if usual else ""

@@ -3,6 +3,8 @@
 import signal
 from dataclasses import dataclass
 
+from lockswap.run import ended
+
 # What the runtimes of GCC's and Clang's sanitizers begin a report with.
 _REPORTS = (
     "WARNING: ThreadSanitizer",
@@ -13,12 +15,21 @@ _REPORTS = (
 )
 
 
+# A program that exits with 128 + one of these has seen another one crash, as shells do.
+_CRASHES = tuple(
+    128 + number
+    for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP)
+)
+_OF_OTHERS = (ended.TIME_WAS_OVER, 128 + signal.SIGKILL, 128 + signal.SIGTERM)
+
+
 @dataclass(frozen=True)
 class Outcome:
     status: int | None  # as subprocess has it, negative after a signal; None: the time was over
     seconds: float
     stdout: bytes
     stderr: bytes
+    command: tuple[str, ...] = ()
 
     @property
     def report(self) -> str | None:
@@ -32,13 +43,19 @@ class Outcome:
         if self.report is not None:
             return f"sanitizer: {self.report}"
         if self.status < 0:
-            return f"crash: {_signal(-self.status)}"
+            return f"crash: {ended.signal_name(-self.status)}"
+        if self.status == ended.TIME_WAS_OVER:
+            return f"hang: {ended.how(self.status, list(self.command))}"
+        if self.status in (*_CRASHES, *_OF_OTHERS):
+            return f"crash: {ended.how(self.status, list(self.command))}"
         return f"exit status {self.status}"
 
 
 def failure(seen: Outcome, undisturbed: Outcome, same_output: bool) -> str | None:
     """In a line, what is wrong with `seen`; None: nothing."""
-    if seen.status is None or seen.report is not None or seen.status < 0:
+    if seen.status is None or seen.report is not None or seen.status < 0 or seen.status in _CRASHES:
+        return seen.in_words()
+    if seen.status != undisturbed.status and seen.status in _OF_OTHERS:
         return seen.in_words()
     if not same_output:
         return None
@@ -47,13 +64,6 @@ def failure(seen: Outcome, undisturbed: Outcome, same_output: bool) -> str | Non
     if seen.stdout != undisturbed.stdout:
         return f"differs: stdout '{_short(seen.stdout)}', undisturbed '{_short(undisturbed.stdout)}'"
     return None
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _short(output: bytes) -> str:

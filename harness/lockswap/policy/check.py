@@ -5,25 +5,28 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.policy import places
-from lockswap.run import program
+from lockswap.run import extra_preload, program, sanitizer
 from lockswap.run.preload import STRICT, clean_environment, ld_preload
 
 _MOST_PLACES = 12  # of a rule, in the text
 
 
-def run(paths: Paths, rules: str, command: list[str], as_json: bool) -> int:
+def run(paths: Paths, rules: str, command: list[str], as_json: bool, preload_first: Sequence[str] = ()) -> int:
     """Returns the program's exit status (128 + N after signal N)."""
     path = program.resolve(command[0])
-    for hindrance in program.hindrances(Path(path)):
-        print(f"lockswap: warning: {hindrance}", file=sys.stderr)
+    for warning in [*program.hindrances(Path(path)), *sanitizer.warnings(command)]:
+        print(f"lockswap: warning: {warning}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="lockswap-policy-") as folder:
         env = {key: value for key, value in clean_environment(os.environ).items() if key not in _SET_HERE}
-        env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""), [str(paths.stats_on_signal)])
+        first = [*sanitizer.runtimes(command), *extra_preload.resolve(preload_first)]
+        env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""), [str(paths.stats_on_signal)], first)
+        env |= sanitizer.variables(env)
         env["LOCKSWAP_POLICY"] = str(Path(rules).absolute()) if Path(rules).is_file() else rules
         env["LOCKSWAP_STATS"] = f"{folder}/stats"
         env[STRICT] = "1"

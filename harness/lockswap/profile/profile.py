@@ -1,5 +1,6 @@
 """`lockswap profile`: run a program, and say which of its locks hurt."""
 
+import contextlib
 import json
 import os
 import resource
@@ -7,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lockswap.base.errors import UserError
@@ -17,13 +19,12 @@ from lockswap.base.selection import chosen
 from lockswap.profile import diff, diff_report, output, recording, report, summary
 from lockswap.profile import look as live
 from lockswap.profile.window import difference
-from lockswap.run import preload_order, program
+from lockswap.run import extra_preload, preload_order, program, sanitizer
+from lockswap.run.ended import Ended
 from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import STRICT, clean_environment, ld_preload
 
-_NOTHING = (
-    "lockswap profile: nothing was recorded: no process that was started took the library, or could make its file\n"
-)
+_NOTHING = "no process that was started took the library, or could make its file"
 
 
 @dataclass(frozen=True)
@@ -37,17 +38,28 @@ class Run:
     slept: int | None = None  # how often threads did, of all its processes
     pid: int | None = None  # of the program itself
     end_ns: int | None = None  # when that ended
+    raw_status: int | None = None  # as subprocess has it
+    ended: str = ""  # in a clause, how it ended, if not well
 
 
 def run(
-    paths: Paths, command: list[str], top: int, out: Path | None, rwlock: str | None = None, mutex: str | None = None
+    paths: Paths,
+    command: list[str],
+    top: int,
+    out: Path | None,
+    rwlock: str | None = None,
+    mutex: str | None = None,
+    preload_first: Sequence[str] = (),
 ) -> int:
     """Returns the program's exit status (128 + N after signal N)."""
     path = program.resolve(command[0])
     reader = paths.profile_reader
+    first = [*sanitizer.runtimes(command), *extra_preload.resolve(preload_first)]
     _make(out)
-    env = _environment(paths, rwlock, mutex)
-    for warning in [*program.hindrances(Path(path)), *preload_order.warnings(env["LD_PRELOAD"], paths.library)]:
+    env = _environment(paths, rwlock, mutex, first)
+    warnings = [*program.hindrances(Path(path)), *preload_order.warnings(env["LD_PRELOAD"], paths.library)]
+    warnings += sanitizer.warnings(command) if rwlock or mutex else []
+    for warning in warnings:
         print(f"lockswap: warning: {warning}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="lockswap-profile-") as folder:
         env["LOCKSWAP_PROFILE"] = folder if out is None else str(out.absolute())
@@ -127,7 +139,7 @@ def _make(out: Path | None) -> None:
         raise UserError(f"-o {out}: cannot be made: {error.strerror}{cure}") from error
 
 
-def _environment(paths: Paths, rwlock: str | None, mutex: str | None) -> dict[str, str]:
+def _environment(paths: Paths, rwlock: str | None, mutex: str | None, first: Sequence[str]) -> dict[str, str]:
     """Locks are those that the options name, else those that the user's environment names."""
     env = clean_environment(os.environ)
     if rwlock is not None or mutex is not None:
@@ -137,8 +149,8 @@ def _environment(paths: Paths, rwlock: str | None, mutex: str | None) -> dict[st
         if not choice.variables:
             raise UserError("a profile needs the library; leave the option away, and the locks are glibc's")
         env |= choice.variables | {STRICT: "1"}
-    env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""))
-    return env
+    env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""), before=first)
+    return env | sanitizer.variables(env)
 
 
 def _run(path: str, command: list[str], env: dict[str, str]) -> Run:
@@ -152,7 +164,8 @@ def _run(path: str, command: list[str], env: dict[str, str]) -> Run:
     end_ns = time.monotonic_ns()
     wall = time.monotonic() - begin
     cpu, slept = (after - first for after, first in zip(_used(), before, strict=True))
-    return Run(command, status if status >= 0 else 128 - status, wall, cpu, int(slept), child.pid, end_ns)
+    shell_status = Ended(command, status).shell_status
+    return Run(command, shell_status, wall, cpu, int(slept), child.pid, end_ns, status)
 
 
 def _used() -> tuple[float, int]:
@@ -164,6 +177,9 @@ def _used() -> tuple[float, int]:
 def _show(reader: Path, folder: Path, run_: Run, top: int, out: Path | None) -> None:
     recorded = recording.read(reader, sorted(folder.glob(f"*{recording.SUFFIX}")))
     _note_ends(recorded["processes"], folder, run_)
+    if run_.raw_status is not None:
+        seen = frozenset(one["program"] for one in recorded["processes"])
+        run_ = replace(run_, ended=Ended(run_.command, run_.raw_status, seen=seen).in_words())
     _print(summary.summarise(recorded, run_), top, out)
 
 
@@ -183,7 +199,13 @@ def _note_ends(processes: list[dict], folder: Path, run_: Run) -> None:
 
 
 def _print(profile: summary.Profile, top: int, out: Path | None) -> None:
-    text = report.as_text(profile, top) if profile.processes else _NOTHING
+    if not profile.processes:
+        print(f"lockswap profile: nothing was recorded: {profile.run.ended or _NOTHING}", file=sys.stderr)
+        if out is not None:
+            with contextlib.suppress(OSError):
+                out.rmdir()  # it is empty
+        return
+    text = report.as_text(profile, top)
     print(text, file=sys.stderr, end="")
     if out is not None:
         output.write(profile, text, out)

@@ -63,6 +63,8 @@ def _title(profile: Profile) -> str:
     if run.wall_s is not None:
         words.append(f"{time(run.wall_s * 1e9)}, {time(run.cpu_s * 1e9)} of processor time")
     words.append(plural(len(profile.processes), "process").replace("processs", "processes"))
+    if run.ended:
+        words.append(run.ended)
     return wrapped("; ".join(words), "", "  ")
 
 

@@ -11,7 +11,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen, with_conds
-from lockswap.run import extra_preload, preload_order, program
+from lockswap.run import extra_preload, preload_order, program, sanitizer
 from lockswap.run.preload import clean_environment, lock_variables
 
 
@@ -36,7 +36,10 @@ def run(
         choice = with_conds(choice, cond)
     wait = registry.wait(wait) if wait else None
     path = program.resolve(command[0])
-    before, others = extra_preload.resolve(preload_first), extra_preload.resolve(preload)
+    before, others = (
+        [*sanitizer.runtimes(command), *extra_preload.resolve(preload_first)],
+        extra_preload.resolve(preload),
+    )
     if stats not in (None, "0") and choice.variables:
         others.append(str(paths.stats_on_signal))
 
@@ -45,8 +48,9 @@ def run(
         for key in [key for key in env if key.startswith("LOCKSWAP_")]:
             del env[key]
     else:
-        for hindrance in program.hindrances(Path(path)):
-            print(f"lockswap: warning: {hindrance}", file=sys.stderr)
+        for warning in [*program.hindrances(Path(path)), *sanitizer.warnings(command)]:
+            print(f"lockswap: warning: {warning}", file=sys.stderr)
+        env |= sanitizer.variables(env)
         if verbose:
             env["LOCKSWAP_VERBOSE"] = "1"
         # What is not named is glibc's, whatever the environment says.

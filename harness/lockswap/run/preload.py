@@ -8,13 +8,12 @@ from pathlib import Path
 from lockswap.base.choice import POLICY, Choice
 from lockswap.base.errors import UserError
 from lockswap.base.paths import HARNESS
+from lockswap.run.executable import is_runtime
 
 # Variables for this harness and for build scripts; the library would complain of those that it does not know.
 _OF_HARNESS = ("LOCKSWAP_HOME", "LOCKSWAP_ROOT", "LOCKSWAP_BUILD", "LOCKSWAP_APPS")
 # Glibc's locks in place of those that were asked for would falsify what is measured.
 STRICT = "LOCKSWAP_STRICT"
-# Sanitizer runtimes refuse to start unless they are the first preloaded library.
-_FIRST = ("libasan", "libtsan", "liblsan", "libubsan", "libclang_rt")
 
 
 def ld_preload(library: Path | None, existing: str, extra: Iterable[str] = (), before: Iterable[str] = ()) -> str:
@@ -30,7 +29,7 @@ def ld_preload(library: Path | None, existing: str, extra: Iterable[str] = (), b
     others = [entry for entry in existing.replace(":", " ").split() if Path(entry).name != ours]
     before = list(before)
     others = list(dict.fromkeys([*before, *extra, *others]))
-    first = [entry for entry in others if Path(entry).name.startswith(_FIRST)]
+    first = [entry for entry in others if is_runtime(entry)]
     first += [entry for entry in before if entry not in first]
     rest = [entry for entry in others if entry not in first]
     return ":".join([*first, *([str(library)] if library else []), *rest])

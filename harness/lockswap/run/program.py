@@ -8,9 +8,7 @@ import struct
 from pathlib import Path
 
 from lockswap.base.errors import UserError
-
-_SHELLS = ("sh", "bash", "dash", "zsh", "ksh")
-_PT_INTERP = 3
+from lockswap.run.executable import SHELLS, interpreter_of, names_a_shell
 
 
 def resolve(name: str) -> str:
@@ -60,7 +58,7 @@ def _asked_for(path: Path) -> str | None:
         if head.startswith(b"#!"):
             words = head[2:].split(b"\n", 1)[0].split()
             return words[0].decode("utf-8", "replace") if words else None
-        return _interpreter(path) if head.startswith(b"\x7fELF\x02") else None
+        return interpreter_of(path) if head.startswith(b"\x7fELF\x02") else None
     except (OSError, struct.error):
         return None
 
@@ -87,7 +85,7 @@ def hindrances(path: Path) -> list[str]:
     if bits == 32:
         found.append(f"'{name}' is a 32-bit program and liblockswap.so is 64-bit: use a 64-bit build of it")
         return found
-    interpreter = _interpreter(path)
+    interpreter = interpreter_of(path)
     if interpreter is None and _is_executable_type(head):
         found.append(
             f"'{name}' is statically linked: it has no loader, so nothing can be preloaded; "
@@ -106,19 +104,12 @@ def shell_of(path: Path) -> str | None:
         return None
     if head.startswith(b"#!"):
         shims = _script(path, head)
-        return shims[0] if shims else f"'{path.name}' is a shell script" if _shell_in(head) else None
-    return f"'{path.name}' is a shell" if path.name in _SHELLS else None
-
-
-def _shell_in(head: bytes) -> bool:
-    """Whether a script's first line names a shell."""
-    words = head[2:].split(b"\n", 1)[0].decode("utf-8", "replace").split()
-    names = [Path(word).name for word in words if not word.startswith("-")]
-    return bool(names) and (names[1] if names[0] == "env" and len(names) > 1 else names[0]) in _SHELLS
+        return shims[0] if shims else f"'{path.name}' is a shell script" if names_a_shell(head) else None
+    return f"'{path.name}' is a shell" if path.name in SHELLS else None
 
 
 def _script(path: Path, head: bytes) -> list[str]:
-    if not _shell_in(head):
+    if not names_a_shell(head):
         return []
     manager = next((m for m in ("pyenv", "rbenv", "nodenv", "asdf", "jenv", "goenv") if f"{m}".encode() in head), None)
     if manager or "/shims/" in str(path):
@@ -148,22 +139,3 @@ def _gains_privilege(path: Path, status: os.stat_result) -> bool:
 def _is_executable_type(head: bytes) -> bool:
     order = "<" if head[5] == 1 else ">"
     return struct.unpack_from(order + "H", head, 16)[0] in (2, 3)  # ET_EXEC, ET_DYN
-
-
-def _interpreter(path: Path) -> str | None:
-    """The loader that a 64-bit ELF file asks for (its PT_INTERP), or None: then it is static."""
-    with path.open("rb") as file:
-        header = file.read(64)
-        order = "<" if header[5] == 1 else ">"
-        (table,) = struct.unpack_from(order + "Q", header, 32)
-        size, count = struct.unpack_from(order + "HH", header, 54)
-        for index in range(count):
-            file.seek(table + index * size)
-            entry = file.read(size)
-            (kind,) = struct.unpack_from(order + "I", entry, 0)
-            if kind == _PT_INTERP:
-                (offset,) = struct.unpack_from(order + "Q", entry, 8)
-                (length,) = struct.unpack_from(order + "Q", entry, 32)
-                file.seek(offset)
-                return file.read(length).rstrip(b"\0").decode("utf-8", "replace")
-    return None

@@ -16,7 +16,7 @@ from lockswap.recipes.output import Output
 from lockswap.recipes.recipe import Recipe, fill
 from lockswap.recipes.server import Ready, Server
 from lockswap.records.status import CRASHED, FAILED, HUNG, OK, SKIPPED, WRONG
-from lockswap.run import cpus, perf, ports, traces, usage
+from lockswap.run import cpus, perf, ports, sanitizer, traces, usage
 from lockswap.run.outcome import Outcome
 from lockswap.run.preload import clean_environment, lock_variables
 from lockswap.run.processes import Brood
@@ -114,6 +114,7 @@ class _PreparedRun:
         extra = list(self.setup.preload)
         if self.count and self.recipe.server:  # the signal that stops it may be its end
             extra.append(str(self.setup.paths.stats_on_signal))
+        under_test = self.recipe.server.command if self.recipe.server else self.recipe.command
         swap = lock_variables(
             self.setup.paths.library,
             Choice.of(self.lock),
@@ -121,9 +122,11 @@ class _PreparedRun:
             run.env.get("LD_PRELOAD", ""),
             str(stats) if stats else None,
             extra,
-            self.setup.preload_first,
+            [*sanitizer.runtimes(self.recipe.fill(under_test, values)), *self.setup.preload_first],
             self.setup.policies,
         )
+        if "LD_PRELOAD" in swap:
+            swap |= sanitizer.variables(run.env)
         if "LD_PRELOAD" in swap and Choice.of(self.lock).variables:
             swap["LOCKSWAP_VERBOSE"] = "0"  # `compare` has warned, and a line of ours is not the program's output
         command = self.recipe.fill(self.recipe.command, values)

@@ -15,6 +15,7 @@ from lockswap.base.paths import Paths
 from lockswap.findings import stats
 from lockswap.profile import recording, summary
 from lockswap.profile.summary import EXCLUSIVE, SHARED
+from lockswap.run import extra_preload
 from lockswap.whatif import ranking, runs
 from lockswap.whatif.delayed import Delayed
 
@@ -36,12 +37,13 @@ class Request:
     delay_us: float | None
     budget: float
     as_json: bool
+    preload_first: tuple[str, ...] = ()
 
 
 def run(paths: Paths, request: Request) -> int:
     """Prints the ranking on stdout."""
     metric = Metric.asked_for(request.metric, request.lower_is_better)
-    trial = Trial(paths.library, Command(request.command), metric)
+    trial = Trial(paths.library, Command(request.command), metric, extra_preload.resolve(request.preload_first))
     end = time.monotonic() + request.budget
     plain = trial.run()
     _say(f"a run takes {plain.wall_s:.2f} s")
