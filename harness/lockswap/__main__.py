@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lockswap.base.errors import UNWRITABLE, UserError, cannot_write
+from lockswap.base.errors import UNWRITABLE, Stopped, UserError, cannot_write
 
 if TYPE_CHECKING:
     import click
@@ -17,10 +20,14 @@ def main(argv: list[str] | None = None) -> int:
     from lockswap.cli import cli
 
     try:
-        status = cli.main(args=argv, prog_name="lockswap", standalone_mode=False)
+        with _hearing_signals():
+            status = cli.main(args=argv, prog_name="lockswap", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except UserError as error:
         print(f"lockswap: {error}", file=sys.stderr)
+        return 2
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.message, file=sys.stderr)
         return 2
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
@@ -28,9 +35,12 @@ def main(argv: list[str] | None = None) -> int:
         message = error.format_message().rstrip(".").replace("\n", " ")
         print(f"lockswap: {message}; see '{where} --help'", file=sys.stderr)
         return 2
-    except (click.Abort, KeyboardInterrupt):
-        print("lockswap: interrupted", file=sys.stderr)
-        return 130
+    except (click.Abort, KeyboardInterrupt) as error:
+        cause = error.__cause__ or error  # click's Abort has one
+        number = cause.number if isinstance(cause, Stopped) else signal.SIGINT
+        how = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+        print(f"lockswap: {how}", file=sys.stderr)
+        return 128 + number
     except BrokenPipeError:  # `lockswap list | head`
         sys.stderr.close()
         return 141
@@ -39,6 +49,24 @@ def main(argv: list[str] | None = None) -> int:
             raise
         print(f"lockswap: {cannot_write(error.filename, error)}", file=sys.stderr)
         return 2
+
+
+@contextlib.contextmanager
+def _hearing_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the command as Ctrl-C does, so no program that it started stays behind."""
+
+    def stop(number: int, _: object) -> None:
+        raise Stopped(number)
+
+    # What is ignored stays so, as SIGHUP under nohup.
+    numbers = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _named(command: click.Command, words: list[str]) -> str:

@@ -138,11 +138,16 @@ def test_own_command_with_a_metric(campaign, repo):
 @pytest.mark.parametrize(
     ("program", "locks", "says", "measured"),
     [
-        ("mutexbench", [], "takes no rwlocks and 1,000 mutexes: comparing mutexes", {"mutex:pthread", "mutex:ba"}),
-        ("mutexbench", ["-l", "ba"], "takes no rwlocks and 1,000 mutexes: try -m, which swaps mutexes", set()),
-        ("mutexbench", ["-m", "mcs"], "takes no rwlocks and 1,000 mutexes", {"mutex:pthread", "mutex:mcs"}),
-        ("rwbench", [], "takes 1,000 rwlocks and no mutexes: comparing rwlocks", {"pthread", "ba", "bravo-ba"}),
-        ("rwbench", ["-m", "mcs"], "takes 1,000 rwlocks and no mutexes: try -l, which swaps rwlocks", set()),
+        (
+            "mutexbench",
+            [],
+            "takes no rwlocks and mutexes 1,000 times: comparing mutexes",
+            {"mutex:pthread", "mutex:ba"},
+        ),
+        ("mutexbench", ["-l", "ba"], "takes no rwlocks and mutexes 1,000 times: try -m, which swaps mutexes", set()),
+        ("mutexbench", ["-m", "mcs"], "takes no rwlocks and mutexes 1,000 times", {"mutex:pthread", "mutex:mcs"}),
+        ("rwbench", [], "takes rwlocks 1,000 times and no mutexes: comparing rwlocks", {"pthread", "ba", "bravo-ba"}),
+        ("rwbench", ["-m", "mcs"], "takes rwlocks 1,000 times and no mutexes: try -l, which swaps rwlocks", set()),
         ("true", ["-l", "ba"], "takes no rwlocks and no mutexes: there is nothing to swap", set()),
     ],
 )
@@ -230,6 +235,35 @@ def test_own_command_without_a_metric_is_timed(campaign):
     assert done.returncode == 4, done.stderr  # it takes no lock
     untouched = [row for row in rows(folder) if row["lock"] == "none"]
     assert all(float(row["metric.time"]) >= 0.05 for row in untouched)
+
+
+def test_a_metric_that_matches_nothing_is_refused_before_the_rounds(campaign):
+    folder, done = campaign("-l", "ba", "--metric", "speed: ([0-9]+)", "--", "sh", "-c", "echo first; echo fast: 17")
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "lockswap: --metric: in the output nothing matches /speed: ([0-9]+)/, so there is no 'speed'; "
+        "it printed 'first' | 'fast: 17'"
+    )
+    assert not folder.exists()
+
+
+def test_a_harness_that_is_terminated_while_it_looks_at_the_program_goes_on(lockswap, repo):
+    goes, folder = repo / "goes", repo / "lockswap-results/c"
+    bench = repo / "build/apps/mutexbench"
+    script = f"if ! test -e {goes}; then touch {goes}.here; sleep 5000; fi; exec {bench} 1 1000"
+    child = lockswap.start("compare", "-r", "1", "--no-report", "--out", folder, "--", "sh", "-c", script)
+    deadline = time.monotonic() + 600
+    while not (repo / "goes.here").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    child.terminate()
+    _, err = child.communicate(timeout=600)
+    assert child.returncode == 130 and "--resume" in err and "goes on" in err, err
+    assert not (folder / "raw.csv").exists()
+    goes.touch()
+    done = lockswap("compare", "--resume", folder, "--no-report")
+    # The look at the program is made, too: what it takes is compared.
+    assert "comparing mutexes" in done.stderr and {row["lock"] for row in rows(folder)} >= {"mutex:pthread", "mutex:ba"}
 
 
 def test_raw_data_is_in_the_planned_order(campaign, recipe):

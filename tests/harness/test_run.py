@@ -113,6 +113,30 @@ def test_stats_go_to_a_file_per_process(lockswap, repo, tmp_path):
     assert [count["totals"]["reads"] for count in counts if count["program"] == "rwbench"] == [1800]
 
 
+@pytest.mark.parametrize("words", [(), ("policy",)])
+def test_without_a_command_the_help_is_shown_as_it_is(lockswap, words):
+    done = lockswap.inside(*words)
+    assert done.returncode == 2 and done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("Usage: lockswap") and "Commands:" in lines
+    assert done.stderr.rstrip() == lockswap.inside(*words, "--help").stdout.rstrip()
+
+
+def test_a_copied_build_folder_is_noticed(tmp_path):
+    command, python = tmp_path / "build/bin/lockswap", tmp_path / "build/venv/bin/python"
+    for file, text in (
+        (command, (ROOT / "scripts/lockswap").read_text()),
+        (python, f'#!/bin/sh\nexec {sys.executable} "$@"\n'),  # in a venv it finds the modules of the first tree
+    ):
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+        file.chmod(0o755)
+    env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKSWAP_")}
+    env["PYTHONPATH"] = str(ROOT / "harness")
+    error = one_line_error(subprocess.run([command, "list"], env=env, capture_output=True, text=True))
+    assert f"{tmp_path}/build is a copy: its Python still uses {(ROOT / 'build').resolve()}" in error
+
+
 def test_stats_are_written_before_a_signal_ends_the_program(lockswap, repo):
     done = lockswap("run", "--rwlock", "ba", "--stats", "counts", "--", "sh", "-c", "kill -TERM $$")
     assert done.returncode == -signal.SIGTERM

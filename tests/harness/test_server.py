@@ -97,7 +97,10 @@ def own(campaign, repo):
 
 
 def rows(repo) -> list[dict[str, str]]:
-    with (repo / "results/c/raw.csv").open(newline="") as file:
+    raw = repo / "results/c/raw.csv"
+    if not raw.exists():
+        return []
+    with raw.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -149,10 +152,10 @@ def test_a_server_is_measured_and_counted(campaign, tiny, repo):
 
 
 def test_only_the_server_is_swapped(own, repo):
-    measured, done = own("", "", "--metric", "preload: (.*lockswap.*)", env={"LD_PRELOAD": ""})
-    assert done.returncode == 4
-    assert all("nothing matches /preload" in row["detail"] for row in measured)
-    assert checks(repo)["ba"]["totals"]["reads"] == 180
+    # The load says that nothing is preloaded into it; the number that is looked for is not in its output.
+    _, done = own("", "", "--metric", "preload: (.*lockswap.*)", env={"LD_PRELOAD": ""})
+    assert done.returncode == 2 and "nothing matches /preload" in done.stderr
+    assert not (repo / "results/c").exists()
 
 
 def test_what_goes_wrong_is_shown(own):

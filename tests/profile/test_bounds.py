@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from test_profile import HOT, PROGRAMS, environment, lockswap
@@ -95,6 +97,44 @@ def test_code_that_lies_in_no_file_and_has_a_name(tmp_path):
     waiters = {pair["waiter"]["site"] for pair in found["locks"][0]["pairs"]}
     assert "[JIT] made lock" in waiters, waiters
     assert "[JIT] made lock" in found["text"]
+
+
+ENDED_BY_TERM = {
+    "audit": ["audit"],
+    "profile": ["profile"],
+    "fuzz": ["fuzz", "--timeout", "6000"],
+    "advise": ["advise", "-o", "{tmp}/policy"],
+    "whatif": ["whatif"],
+    "policy": ["policy", "check", "mutex=pthread"],
+    "compare": ["compare", "--mutex", "mcs", "--out", "{tmp}/campaign"],
+}
+
+
+@pytest.mark.parametrize("command", ENDED_BY_TERM)
+def test_no_program_stays_behind_a_command_that_is_terminated(command, tmp_path):
+    here = tmp_path / "here"
+    script = f"echo $$ > {here}.new; mv {here}.new {here}; exec sleep 5000"
+    words = [word.format(tmp=tmp_path) for word in ENDED_BY_TERM[command]]
+    line = [sys.executable, "-m", "lockswap", *words, "--", "sh", "-c", script]
+    run = subprocess.Popen(line, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for(here.exists)
+    pid = int(here.read_text())
+    run.terminate()
+    _, said = run.communicate(timeout=600)
+    assert run.returncode == (130 if command == "compare" else 128 + signal.SIGTERM), said
+    assert "Traceback" not in said
+    wait_for(lambda: not Path(f"/proc/{pid}/exe").exists())
+    if command == "compare":  # it was in the run that looks at the program
+        assert f"'lockswap compare --resume {tmp_path / 'campaign'}' goes on" in said
+    elif command in ("fuzz", "advise", "whatif"):
+        assert said.rstrip().endswith("lockswap: ended by SIGTERM")
+
+
+def wait_for(condition) -> None:
+    end = time.monotonic() + 600
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_a_program_that_is_asked_to_end(tmp_path):

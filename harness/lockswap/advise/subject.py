@@ -43,8 +43,9 @@ class Command:
                 )
             except OSError as error:
                 raise UserError(program.cannot_start(self.words[0], path, error)) from error
-            with passing_on(child):
+            with passing_on(child) as passed:
                 status = child.wait()
+            passed.check()
             wall, cpu = time.monotonic() - begin, _cpu_s() - before
             output.seek(0)
             text = output.read().decode(errors="replace")

@@ -15,3 +15,11 @@ def cannot_write(file: Path | str | None, error: OSError) -> str:
 
 class UserError(Exception):
     """Printed as one line on stderr; the command ends with exit status 2."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal that ends the command, as Ctrl-C does: what it started ends first."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number

@@ -27,7 +27,14 @@ class Paths:
         root = Path(os.environ.get("LOCKSWAP_HOME") or HARNESS.parent).resolve()
         if (root / _INSTALLED).is_file():
             return cls(root, root)
-        return cls(root, (root / "build").resolve())
+        build = (root / "build").resolve()
+        started = os.environ.get("LOCKSWAP_BUILD")  # by the command in build/bin
+        if started and not os.environ.get("LOCKSWAP_HOME") and Path(started).resolve() != build:
+            raise UserError(
+                f"{started} is a copy: its Python still uses {build}; start {build}/bin/lockswap, or build a copied "
+                "source tree with './run.sh build'"
+            )
+        return cls(root, build)
 
     @property
     def installed_commit(self) -> str | None:

@@ -51,11 +51,14 @@ def run(request: Request, with_report: bool = True) -> int:
     folder = Folder(request.out or results / name)
     request = replace(request, seed=request.seed if request.seed is not None else time.time_ns() % 1_000_000)
     plan = _plan(paths, request, folder, {"name": name, "started": now.isoformat(timespec="seconds")})
-    folder.create()
     _end_like_an_interrupt()
-    _probe(plan, request)
-    folder.write_env(machine.environment(paths, Registry.load(paths).version, plan.setup.events))
-    return _execute(plan, with_report, request.fail_below, request.markdown)
+    folder.create()
+    plan.write_about(False, [])  # what --resume needs
+    try:
+        _look_first(plan, request)
+        return _execute(plan, with_report, request.fail_below, request.markdown)
+    except KeyboardInterrupt:
+        return _interrupted(plan)
 
 
 def _offer(paths: Paths, request: Request) -> int:
@@ -86,7 +89,30 @@ def resume(path: Path, with_report: bool = True) -> int:
         )
     if plan.about.get("policies") != about.get("policies"):
         raise UserError(f"the campaign in {path} measured other rules than its policy files have now; start anew")
-    return _execute(plan, with_report, request.fail_below)
+    _end_like_an_interrupt()
+    try:
+        if not folder.rows():  # perhaps it was interrupted while its command was looked at
+            _look_first(plan, request)
+        return _execute(plan, with_report, request.fail_below)
+    except KeyboardInterrupt:
+        return _interrupted(plan)
+
+
+def _look_first(plan: Plan, request: Request) -> None:
+    _probe(plan, request)
+    paths = plan.setup.paths
+    plan.folder.write_env(machine.environment(paths, Registry.load(paths).version, plan.setup.events))
+
+
+def _interrupted(plan: Plan) -> int:
+    """Before the runs, or while the report is made; `_execute` has a word for the runs themselves."""
+    where = console.short(plan.folder.path)
+    if plan.folder.campaign()["finished"]:
+        done = f"all runs are made, and 'lockswap report {where}' makes the report"
+    else:
+        done = f"'lockswap compare --resume {where}' goes on"
+    print(f"lockswap: interrupted; {done}", file=sys.stderr)
+    return 130
 
 
 def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any]) -> Plan:
@@ -158,6 +184,9 @@ def _probe(plan: Plan, request: Request) -> None:
     if not job.user_command or RANGE in job.recipe.takes or not any(Choice.of(lock).variables for lock in job.locks):
         return
     found = probe.run(plan.setup, job, plan.cwd)
+    if found.lacks_metric:
+        plan.folder.remove_unbegun()
+        raise UserError(f"--metric: {found.outcome.detail}; it printed {found.printed()}")
     plan.probe = found.outcome
     named = bool(request.locks or request.mutexes or request.conds or request.policies)
     if not named and found.only_mutexes():
@@ -216,7 +245,6 @@ def _execute(plan: Plan, with_report: bool, fail_below: float | None = None, mar
     )
     if plan.setup.events is None:
         print(f"lockswap: note: {NO_PERF}", file=sys.stderr)
-    _end_like_an_interrupt()
     with terminal.Live() as live:
         finished = execution.carry_out(plan, live)
     if not finished:

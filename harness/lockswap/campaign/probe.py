@@ -7,8 +7,10 @@ from pathlib import Path
 from lockswap.base.choice import BASELINES, MUTEX, MUTEX_PTHREAD, RWLOCK, Choice
 from lockswap.base.text import words
 from lockswap.campaign.job import Job
+from lockswap.recipes.judge import NOTHING_MATCHES
 from lockswap.recipes.output import Counts
 from lockswap.recipes.recipe import KINDS
+from lockswap.records.status import WRONG
 from lockswap.run import runner
 from lockswap.run.outcome import Outcome
 from lockswap.run.setup import Setup
@@ -16,6 +18,7 @@ from lockswap.run.setup import Setup
 OPTIONS = {RWLOCK: "-l", MUTEX: "-m"}
 # A kind that is taken so many times as often as what is compared is worth a word.
 MUCH_MORE = 10
+_MOST_LINES, _MOST_COLUMNS = 3, 100  # of the program's output, in a message
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,17 @@ class Probe:
 
     def only_mutexes(self) -> bool:
         return bool(self.taken) and not self.taken[RWLOCK] and bool(self.taken[MUTEX])
+
+    @property
+    def lacks_metric(self) -> bool:
+        """The program ran well, and no run of it would have a number to compare."""
+        return self.outcome.status == WRONG and self.outcome.detail.startswith(NOTHING_MATCHES)
+
+    def printed(self) -> str:
+        """The last lines of its output, for a pattern to be made from."""
+        output = self.outcome.output
+        lines = [line.strip() for line in f"{output.stdout}\n{output.stderr}".splitlines() if line.strip()]
+        return " | ".join(f"'{line[:_MOST_COLUMNS]}'" for line in lines[-_MOST_LINES:]) or "nothing"
 
     def says(self, name: str, locks: Iterable[str], named: bool) -> str | None:
         """In a sentence: what `name` takes, and what else could be compared. None if nothing was counted."""
@@ -68,8 +82,10 @@ def _taken(counts: Counts) -> dict[str, int]:
 
 
 def _amount(count: int, kind: str) -> str:
-    """'no rwlocks', '1 mutex', '36,000 rwlocks', '1.6 million mutexes'."""
+    """'no rwlocks', 'mutexes once', 'rwlocks 36,000 times', 'mutexes 1.6 million times'."""
+    if count < 2:
+        return f"{KINDS[kind]} once" if count else f"no {KINDS[kind]}"
     if count < 1_000_000:
-        return f"{f'{count:,}' if count else 'no'} {kind if count == 1 else KINDS[kind]}"
+        return f"{KINDS[kind]} {count:,} times"
     size, name = (1e9, "billion") if count >= 1e9 else (1e6, "million")
-    return f"{count / size:.1f} {name} {KINDS[kind]}"
+    return f"{KINDS[kind]} {count / size:.1f} {name} times"

@@ -12,6 +12,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.policy import places
 from lockswap.run import extra_preload, program, sanitizer
+from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import STRICT, clean_environment, ld_preload
 
 _MOST_PLACES = 12  # of a rule, in the text
@@ -31,9 +32,11 @@ def run(paths: Paths, rules: str, command: list[str], as_json: bool, preload_fir
         env["LOCKSWAP_STATS"] = f"{folder}/stats"
         env[STRICT] = "1"
         try:
-            status = subprocess.run(command, executable=path, env=env, check=False).returncode
+            child = subprocess.Popen(command, executable=path, env=env)
         except OSError as error:
             raise UserError(program.cannot_start(command[0], path, error)) from error
+        with passing_on(child):
+            status = child.wait()
         found = [json.loads(file.read_text()) for file in sorted(Path(folder).iterdir())]
     processes = [one for one in found if one["policy"] is not None]
     if not processes and status == 0:

@@ -20,6 +20,9 @@ _AGGREGATE = {
 }
 
 
+NOTHING_MATCHES = "in the output nothing matches"
+
+
 class WrongResult(Exception):
     """The program ended well, but what it printed is not what a right run prints."""
 
@@ -39,7 +42,7 @@ def metrics(recipe: Recipe, output: Output, values: Mapping[str, Any], wall_s: f
         if value is None:
             if metric.optional:
                 continue
-            raise WrongResult(f"no '{metric.name}' in the output: nothing matches /{metric.regex}/")
+            raise WrongResult(f"{NOTHING_MATCHES} /{metric.regex}/, so there is no '{metric.name}'")
         if metric.per == "second":
             value /= values["seconds"]
         elif metric.per == "wall second":

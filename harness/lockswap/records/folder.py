@@ -6,7 +6,7 @@ import json
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,12 @@ class Folder:
                 f"or go on with --resume {self.path}"
             )
         make_folder(self.path)
+
+    def remove_unbegun(self) -> None:
+        """The folder of a campaign that has no run and never will."""
+        with suppress(OSError):  # there are files of others
+            (self.path / "campaign.toml").unlink(missing_ok=True)
+            self.path.rmdir()
 
     def write_campaign(self, campaign: Mapping[str, Any]) -> None:
         import tomli_w

@@ -14,7 +14,7 @@ _KEPT_OUTPUT = 16 << 20  # of a program that prints without end, the last so man
 
 
 class Interrupts:
-    """Within, SIGINT and SIGTERM are noted and become KeyboardInterrupt where a wait looks for them.
+    """Within, SIGINT, SIGTERM and SIGHUP are noted and become KeyboardInterrupt where a wait looks for them.
 
     So a program is either not started or known, and the cleanup is not cut short. A user that interrupts a second
     time does not want to wait for polite ends: waits of the cleanup are then over at once. Main thread only.
@@ -28,7 +28,7 @@ class Interrupts:
         # process goes on ignoring such a signal, but by a handler.
         self.before = {
             number: signal.signal(number, _ignore if now is signal.SIG_IGN else self._note)
-            for number in (signal.SIGINT, signal.SIGTERM)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
             if (now := signal.getsignal(number)) is not None
         }
         return self
