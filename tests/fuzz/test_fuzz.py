@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -23,7 +24,7 @@ def lockswap(*words: object, **env: str) -> subprocess.CompletedProcess:
         capture_output=True,
         text=True,
         env=clean | {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)} | env,
-        timeout=120,
+        timeout=600,
     )
 
 
@@ -424,6 +425,37 @@ def test_a_sanitized_program_that_is_right_runs_under(command, start, sanitized)
         return
     assert done.returncode == 0 and "Sanitizer" not in done.stderr, done.stderr
     assert command == "fuzz" or done.stdout == "done\n"
+
+
+@pytest.mark.parametrize("tool", ["helgrind", "drd"])
+@pytest.mark.parametrize("command", ["audit", "profile"])
+def test_valgrind_reports_nothing_of_lockswap_s(command, tool, tmp_path):
+    if shutil.which("valgrind") is None:
+        pytest.skip("valgrind is not installed")
+    # A mutex alone: of pthread_once and the like the tools have reports of their own.
+    program = compiled(
+        tmp_path / "right",
+        "#include <pthread.h>\n#include <stdio.h>\n"
+        "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\nstatic int n;\n"
+        "static void *add(void *a) { for (int i = 0; i < 20; ++i) { pthread_mutex_lock(&m); ++n;"
+        " pthread_mutex_unlock(&m); } return a; }\n"
+        "int main(void) { pthread_t t[2]; for (int i = 0; i < 2; ++i) pthread_create(&t[i], 0, add, 0);\n"
+        'for (int i = 0; i < 2; ++i) pthread_join(t[i], 0); puts(n == 40 ? "done" : "lost"); return 0; }\n',
+    )
+    line = ["valgrind", f"--tool={tool}", "--error-exitcode=9", program]
+    done = lockswap(command, "--", *line)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_a_race_detector_of_valgrind_under_swapped_locks_is_warned_of(tmp_path):
+    tool = tmp_path / "valgrind"
+    tool.write_text("#!/bin/sh\necho $VALGRIND_OPTS\n")
+    tool.chmod(0o755)
+    done = lockswap("run", "--mutex", "mcs", "--", tool, "--tool=drd", "true", VALGRIND_OPTS="--quiet")
+    assert "warning: drd does not see lockswap's locks" in done.stderr
+    assert done.stdout == f"--quiet --suppressions={ROOT}/packaging/lockswap.supp\n"
+    done = lockswap("run", "--mutex", "mcs", "--", tool, "--tool=memcheck", "true")
+    assert "does not see" not in done.stderr
 
 
 @pytest.mark.parametrize("words", [(), ("signal",)])

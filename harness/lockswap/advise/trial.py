@@ -96,7 +96,7 @@ class Trial:
             if rules or more:
                 first = [*sanitizer.runtimes(self.subject.words), *self.preload_first]
                 swap["LD_PRELOAD"] = ld_preload(self.library, env.get("LD_PRELOAD", ""), before=first)
-                swap |= sanitizer.variables(env)
+                swap |= sanitizer.variables(env, self.subject.words)
                 swap[STRICT] = "1"
             if rules:
                 policy = Path(folder, "policy")

@@ -45,6 +45,7 @@ def run(
 
     with tempfile.TemporaryDirectory(prefix="lockswap-audit-") as folder:
         env = _environment(library, Path(folder), others, before)
+        env |= sanitizer.variables(env, command)
         for warning in preload_order.warnings(env["LD_PRELOAD"], library):
             print(f"lockswap: warning: {warning}", file=sys.stderr)
         status = _run(path, command, env)
@@ -68,7 +69,7 @@ def _environment(library: Path, folder: Path, others: Iterable[str], first: Iter
     before = [entry for entry in before if Path(entry).name != "liblockswap.so"]
     env["LD_PRELOAD"] = ld_preload(library, ":".join(before), others, first)
     env["LOCKSWAP_AUDIT"] = str(folder / "record")
-    return env | sanitizer.variables(env)
+    return env
 
 
 def _run(path: str, command: list[str], env: dict[str, str]) -> int:

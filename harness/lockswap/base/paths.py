@@ -12,6 +12,9 @@ from pathlib import Path
 from lockswap.base.errors import UserError
 
 HARNESS = Path(__file__).resolve().parents[2]
+# For valgrind: in a checkout, or in an installation.
+_PLACES = (HARNESS.parent / "packaging/lockswap.supp", HARNESS.parent / "lockswap.supp")
+SUPPRESSIONS = next((file for file in _PLACES if file.is_file()), _PLACES[1])
 _INSTALLED = "installed"  # the file by which an installation is known
 
 

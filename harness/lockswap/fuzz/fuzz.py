@@ -96,7 +96,7 @@ def _environment(paths: Paths, request: Request) -> dict[str, str]:
     before = [*sanitizer.runtimes(request.command), *extra_preload.resolve(request.preload_first)]
     others = extra_preload.resolve(request.preload)
     existing = env.get("LD_PRELOAD", "")
-    env |= sanitizer.variables(env)
+    env |= sanitizer.variables(env, request.command)
     if request.rwlock is None and request.mutex is None:
         return env | {"LD_PRELOAD": ld_preload(None, existing, others, before)}
     choice = chosen(Registry.load(paths), request.rwlock, request.mutex)

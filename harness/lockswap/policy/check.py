@@ -27,7 +27,7 @@ def run(paths: Paths, rules: str, command: list[str], as_json: bool, preload_fir
         env = {key: value for key, value in clean_environment(os.environ).items() if key not in _SET_HERE}
         first = [*sanitizer.runtimes(command), *extra_preload.resolve(preload_first)]
         env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""), [str(paths.stats_on_signal)], first)
-        env |= sanitizer.variables(env)
+        env |= sanitizer.variables(env, command)
         env["LOCKSWAP_POLICY"] = str(Path(rules).absolute()) if Path(rules).is_file() else rules
         env["LOCKSWAP_STATS"] = f"{folder}/stats"
         env[STRICT] = "1"

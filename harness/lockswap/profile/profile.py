@@ -57,6 +57,7 @@ def run(
     first = [*sanitizer.runtimes(command), *extra_preload.resolve(preload_first)]
     _make(out)
     env = _environment(paths, rwlock, mutex, first)
+    env |= sanitizer.variables(env, command)
     warnings = [*program.hindrances(Path(path)), *preload_order.warnings(env["LD_PRELOAD"], paths.library)]
     warnings += sanitizer.warnings(command) if rwlock or mutex else []
     for warning in warnings:
@@ -150,7 +151,7 @@ def _environment(paths: Paths, rwlock: str | None, mutex: str | None, first: Seq
             raise UserError("a profile needs the library; leave the option away, and the locks are glibc's")
         env |= choice.variables | {STRICT: "1"}
     env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""), before=first)
-    return env | sanitizer.variables(env)
+    return env
 
 
 def _run(path: str, command: list[str], env: dict[str, str]) -> Run:

@@ -50,7 +50,7 @@ def run(
     else:
         for warning in [*program.hindrances(Path(path)), *sanitizer.warnings(command)]:
             print(f"lockswap: warning: {warning}", file=sys.stderr)
-        env |= sanitizer.variables(env)
+        env |= sanitizer.variables(env, command)
         if verbose:
             env["LOCKSWAP_VERBOSE"] = "1"
         # What is not named is glibc's, whatever the environment says.

@@ -114,7 +114,8 @@ class _PreparedRun:
         extra = list(self.setup.preload)
         if self.count and self.recipe.server:  # the signal that stops it may be its end
             extra.append(str(self.setup.paths.stats_on_signal))
-        under_test = self.recipe.server.command if self.recipe.server else self.recipe.command
+        words = self.recipe.server.command if self.recipe.server else self.recipe.command
+        under_test = self.recipe.fill(words, values)
         swap = lock_variables(
             self.setup.paths.library,
             Choice.of(self.lock),
@@ -122,11 +123,11 @@ class _PreparedRun:
             run.env.get("LD_PRELOAD", ""),
             str(stats) if stats else None,
             extra,
-            [*sanitizer.runtimes(self.recipe.fill(under_test, values)), *self.setup.preload_first],
+            [*sanitizer.runtimes(under_test), *self.setup.preload_first],
             self.setup.policies,
         )
         if "LD_PRELOAD" in swap:
-            swap |= sanitizer.variables(run.env)
+            swap |= sanitizer.variables(run.env, under_test)
         if "LD_PRELOAD" in swap and Choice.of(self.lock).variables:
             swap["LOCKSWAP_VERBOSE"] = "0"  # `compare` has warned, and a line of ours is not the program's output
         command = self.recipe.fill(self.recipe.command, values)
