@@ -1,7 +1,5 @@
-"""From a place in a file to the function and line there, by addr2line."""
+"""From a place in a file to the function and line of the lock's user there."""
 
-import shutil
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,8 +7,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from lockswap.audit.elf import virtual_address
-
-_PATIENCE_S = 60  # for one file's debug information
+from lockswap.profile.names import Names, site
 
 
 class Places:
@@ -34,20 +31,16 @@ class Places:
 
 
 def _look_up(file: str, offsets: list[int]) -> list[tuple[int, str]]:
-    tool = shutil.which("addr2line")
-    if tool is None:
-        return []
     addresses = _addresses(Path(file), offsets)
-    words = [tool, "-f", "-C", "-e", file, *(hex(address) for address in addresses.values())]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=_PATIENCE_S)
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    lines = done.stdout.splitlines()
+    frames = [[0, address + 1] for address in addresses.values()]
+    module = {"path": file, "build_id": ""}
+    process = {"modules": [module], "stacks": [{"frames": [one]} for one in frames], "locks": []}
+    names = Names([process])
+    users = [site(names.frame(process, frame)) for frame in frames]
     return [
-        (offset, _name(function, line))
-        for offset, function, line in zip(addresses, lines[::2], lines[1::2], strict=False)
-        if not function.startswith("??")
+        (offset, ", ".join(word for word in (user.name, user.line) if word))
+        for offset, user in zip(addresses, users, strict=True)
+        if user is not None and "+0x" not in user.name
     ]
 
 
@@ -60,8 +53,3 @@ def _addresses(file: Path, offsets: list[int]) -> dict[int, int]:
     except (OSError, ELFError):
         return {}
     return {offset: address for offset, address in found.items() if address is not None}
-
-
-def _name(function: str, line: str) -> str:
-    file, _, number = line.partition(" ")[0].rpartition(":")
-    return function if file.startswith("??") or not number.isdigit() else f"{function}, {Path(file).name}:{number}"

@@ -36,7 +36,7 @@ class Stacks:
             return ""
         record = self._processes[process]
         frames = record["stacks"][number]["frames"]
-        named = [(one, frame) for frame in frames for one in self._names.frame(record, frame)]
+        named = [(one, frame) for n, frame in enumerate(frames) for one in self._names.frame(record, frame, n == 0)]
         if not named:  # no stack could be walked, or the record is damaged
             return ""
         function, (module, address) = next((pair for pair in named if not is_wrapper(pair[0])), named[0])

@@ -80,6 +80,15 @@ def plural(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
+def time(ns: float) -> str:
+    """Three digits: 12 ns, 3.41 us, 1.20 s."""
+    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if ns >= factor * 0.9995:
+            value = ns / factor
+            return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
+    return f"{ns:.0f} ns"
+
+
 def duration(seconds: float) -> str:
     seconds = max(0, round(seconds))
     if seconds >= 3600:

@@ -4,9 +4,9 @@ import shlex
 from dataclasses import asdict
 from html import escape
 
-from lockswap.base.text import plural, share
+from lockswap.base.text import plural, share, time
 from lockswap.profile.diff import FEW, SAME, Change, Difference, LockChange, Measured, PairChange, Run
-from lockswap.profile.report import time, wrapped
+from lockswap.profile.report import wrapped
 
 SCHEMA = 1
 _PAIRS = 3  # of a lock

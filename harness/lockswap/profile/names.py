@@ -2,19 +2,17 @@
 
 import os
 import re
-import shutil
-import subprocess
-from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import NoteSection, SymbolTableSection
+from elftools.elf.sections import NoteSection
+
+from lockswap.profile.symbolizer import Function, functions_in, variables_in
+from lockswap.profile.tail_calls import TailCalls
 
 _PAGE = 4096
-_PATIENCE_S = 120  # for one file's debug information
 
 # Functions that are a lock's interface, not its user: they are passed over when a site is named.
 _WRAPPERS = re.compile(
@@ -23,9 +21,11 @@ _WRAPPERS = re.compile(
     | std::(recursive_|timed_|recursive_timed_)?mutex::
     | std::(__)?shared_(timed_)?mutex|std::__shared_mutex_|std::__mutex_base
     | (std|boost)::(lock_guard|unique_lock|shared_lock|scoped_lock|upgrade_lock)<
-    | (void\ )?std::(lock|try_lock)<|std::condition_variable|std::_V2::condition_variable|std::call_once
-    | boost::(recursive_|shared_|timed_)?mutex::|boost::posix::|boost::condition_variable
-    | absl::(\w+::)*(Mutex|MutexLock|ReaderMutexLock|WriterMutexLock)\b
+    | (void\ )?std::(lock|try_lock)<|std::condition_variable|std::_V2::condition_variable|(void\ )?std::call_once
+    | std::j?thread::(join|request_stop)|std::__condvar|std::__atomic_futex|std::once_flag|thrd_join$|(mtx|cnd)_\w+$
+    | boost::(recursive_|shared_|timed_)?mutex::|boost::posix::|boost::condition_variable|boost::thread::(timed_)?join
+    | absl::(\w+::)*(Mutex|MutexLock|ReaderMutexLock|WriterMutexLock|CondVar)\b
+    | Q(Basic|Recursive)?Mutex(Locker)?(::|<)|Q(Read|Write|ReadWrite)Lock(er)?::|QWaitCondition::
     | (rocksdb|leveldb)::(port::(Mutex|RWMutex|CondVar)|
         (Instrumented)?(Mutex|CondVar|Read|Write|ReadUnlock)(Lock|Wrapper)?\b)
     | kyotocabinet::(Mutex|SpinLock|RWLock|SlottedRWLock|SpinRWLock|ScopedMutex|ScopedRWLock|CondVar)\b
@@ -35,6 +35,26 @@ _WRAPPERS = re.compile(
     )""",
     re.VERBOSE,
 )
+
+# Sources and libraries that have nothing else in them. Any part of the C++ library's headers may be inlined between
+# the user and the lock, and none is the user's.
+_WRAPPERS_FILES = re.compile(
+    r"""(^|/)(
+      include/([\w.-]+/)?c\+\+/ | libstdc\+\+-v3/ | gthr(-\w+)?\.h$ | lib(std)?c\+\+(abi)?\.so
+    | boost/(thread|interprocess/sync)/ | boost/smart_ptr/detail/(lwm_|spinlock) | libboost_thread
+    | boost/asio/detail/(posix_|scoped_lock|conditionally_enabled_) | boost/signals2/(detail/lwm_|mutex|lwm_)
+    | absl/synchronization/ | absl/base/(call_once|internal/spinlock) | libabsl_synchronization
+    | (QtCore|corelib/thread)/(\w+/)*q(basic|generic|recursive)?(mutex|readwritelock|waitcondition|semaphore)
+    | folly/(synchronization/|SharedMutex|Synchronized)
+    )""",
+    re.VERBOSE,
+)
+
+# Names of functions from those files, without what is in angle brackets.
+_IN_WRAPPERS_FILES = re.compile(r"(^|[ *&])((std|boost|absl|folly|__gnu_cxx)::|Q[A-Z]\w*::|__g|__glibcxx)")
+
+# libc++'s and Android's names are in a namespace more.
+_INLINE_NAMESPACE = re.compile(r"\bstd::__(\d|ndk1|cr|Cr)::")
 
 # What threads begin with, before the function that the program gave.
 _STARTS = re.compile(
@@ -48,29 +68,21 @@ _STARTS = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Function:
-    """A function in a stack, with the line where it is in it; several for one address, where calls were inlined."""
-
-    name: str
-    line: str = ""  # FILE:NUMBER
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.line}".rstrip()
-
-
 class Names:
-    """Looks up all addresses of some processes at once: one call of addr2line for each file."""
+    """Looks up all addresses of some processes at once: one call of the reader of debug information for each file."""
 
     def __init__(self, processes: Iterable[dict]) -> None:
         wanted: dict[tuple[str, str], set[int]] = {}
+        innermost: dict[tuple[str, str], set[int]] = {}
         variables: dict[tuple[str, str], set[int]] = {}
         for process in processes:
             files = [(m["path"], m["build_id"]) for m in process["modules"]]
             for stack in process["stacks"]:
-                for module, address in stack["frames"]:
+                for n, (module, address) in enumerate(stack["frames"]):
                     if module >= 0:
                         wanted.setdefault(files[module], set()).add(address - 1)  # inside the call
+                        if n == 0:
+                            innermost.setdefault(files[module], set()).add(address)
             for lock in process["locks"]:
                 if lock["object"]:
                     module, address = lock["object"]
@@ -78,27 +90,62 @@ class Names:
         changed = {file for file in {*wanted, *variables} if not _is_same(*file)}
         self.changed = sorted({path for path, _ in changed})
         self._made: dict[int, MadeFunctions] = {}
+        self._jumps: dict[tuple, list[list[int]]] = {}
+        self._called: dict[tuple, int] = {}
+        for file, addresses in innermost.items():
+            tail_calls = TailCalls(file[0]) if file not in changed else None
+            for address in addresses if tail_calls else ():
+                if ways := tail_calls.before(address):
+                    self._jumps[(file, address)] = ways
+                    wanted[file].update(jump for way in ways for jump in way)
+                elif (called := tail_calls.called(address)) is not None:
+                    self._called[(file, address)] = called
+                    wanted[file].add(called)
         self._functions = {
             (file, address): functions
             for file, addresses in wanted.items()
             if file not in changed
-            for address, functions in _functions_in(file[0], sorted(addresses))
+            for address, functions in functions_in(file[0], sorted(addresses)).items()
         }
         self._variables = {
             (file, address): name
             for file, addresses in variables.items()
             if file not in changed
-            for address, name in _variables_in(file[0], addresses)
+            for address, name in variables_in(file[0], addresses).items()
         }
 
-    def frame(self, process: dict, frame: list[int]) -> list[Function]:
-        """The innermost first."""
+    def frame(self, process: dict, frame: list[int], innermost: bool = True) -> list[Function]:
+        """The innermost function first. In the `innermost` frame of a stack, the call is that of the lock function."""
         module, address = frame
         if module < 0:
             return [self._in_no_file(process, address)]
         path, build_id = (process["modules"][module][key] for key in ("path", "build_id"))
-        found = self._functions.get(((path, build_id), address - 1))
-        return found or [Function(f"{Path(path).name}+{address - 1:#x}")]
+        file = (path, build_id)
+        found = self._at(file, address - 1)
+        return [*self._jumped(file, address), *found] if innermost else found
+
+    def _at(self, file: tuple[str, str], address: int) -> list[Function]:
+        path, _ = file
+        found = self._functions.get((file, address)) or [Function(f"{Path(path).name}+{address:#x}")]
+        if is_wrappers_file(path):  # whatever its functions are called
+            return [Function(one.name, one.line, path) for one in found]
+        around = found[-1]
+        if is_wrappers_file(around.file) and not _IN_WRAPPERS_FILES.search(_without_arguments(around.name)):
+            # Where split debug information is lost it isn't known what was inlined: the line is another function's.
+            return [*found[:-1], Function(around.name)]
+        return found
+
+    def _jumped(self, file: tuple[str, str], returns: int) -> list[Function]:
+        """The functions that have no frame, because they ended with a jump to the lock function, or to one that did."""
+        if (called := self._called.get((file, returns))) is not None:  # but not by which jump it went on
+            function = self._at(file, called)[-1]
+            return [Function(function.name, file=function.file)]
+        ways = self._jumps.get((file, returns), [])
+        stacks = [[one for jump in way for one in self._at(file, jump)] for way in ways]
+        if len({site(stack) for stack in stacks}) > 1:  # it isn't known at which of its ends
+            first = stacks[0][-1]
+            return [Function(first.name, file=first.file)] if all(one[-1].name == first.name for one in stacks) else []
+        return stacks[0] if stacks else []
 
     def _in_no_file(self, process: dict, address: int) -> Function:
         """What a compiler in the program has made has the name that it gave, if it wrote a map for `perf`."""
@@ -111,7 +158,7 @@ class Names:
         return Function(f"[JIT] {name}" if name else f"[JIT] {address:#x}")
 
     def stack(self, process: dict, frames: list[list[int]]) -> list[Function]:
-        return [function for frame in frames for function in self.frame(process, frame)]
+        return [function for n, frame in enumerate(frames) for function in self.frame(process, frame, n == 0)]
 
     def variable(self, process: dict, place: list[int]) -> str:
         module, address = place
@@ -167,18 +214,39 @@ def site(stack: list[Function]) -> Function | None:
 
 
 def is_wrapper(function: Function) -> bool:
-    return _WRAPPERS.match(function.name) is not None
+    return _WRAPPERS.match(_plain(function.name)) is not None or is_wrappers_file(function.file)
+
+
+def is_wrappers_file(path: str) -> bool:
+    return _WRAPPERS_FILES.search(path) is not None
+
+
+def _is_start(function: Function) -> bool:
+    return _STARTS.match(_plain(function.name)) is not None or is_wrappers_file(function.file)
+
+
+def _plain(name: str) -> str:
+    return _INLINE_NAMESPACE.sub("std::", name)
+
+
+def _without_arguments(name: str) -> str:
+    kept, depth = "", 0
+    for character in name:
+        depth += character == "<"
+        kept += character if depth == 0 else ""
+        depth -= character == ">"
+    return kept
 
 
 def without_starts(stack: list[Function]) -> list[Function]:
     """Without the frames that all threads begin with; whole, if there are no others."""
-    own = next((n for n, one in enumerate(reversed(stack)) if not _STARTS.match(one.name)), 0)
+    own = next((n for n, one in enumerate(reversed(stack)) if not _is_start(one)), 0)
     return stack[: len(stack) - own]
 
 
 def start(stack: list[Function]) -> Function | None:
     """The outermost function that is the program's."""
-    return next((one for one in reversed(stack) if not _STARTS.match(one.name)), None)
+    return next((one for one in reversed(stack) if not _is_start(one)), None)
 
 
 def _is_same(path: str, build_id: str) -> bool:
@@ -196,108 +264,3 @@ def _is_same(path: str, build_id: str) -> bool:
     except (OSError, ELFError):
         return False
     return not build_id or not ids or build_id in ids
-
-
-def _functions_in(file: str, addresses: list[int]) -> list[tuple[int, list[Function]]]:
-    tool = shutil.which("addr2line")
-    if tool is None or not addresses:
-        return []
-    words = "".join(f"{address:#x}\n" for address in addresses)
-    try:
-        done = subprocess.run(
-            [tool, "-a", "-i", "-f", "-C", "-e", file],
-            input=words,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_PATIENCE_S,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    found: dict[int, list[Function]] = {}
-    lines = done.stdout.splitlines()
-    now: list[Function] = []
-    i = 0
-    while i < len(lines):
-        if re.fullmatch(r"0x[0-9a-f]+", lines[i]):
-            now = found.setdefault(int(lines[i], 16), [])
-            i += 1
-        else:
-            name, where = lines[i], lines[i + 1] if i + 1 < len(lines) else "??:0"
-            if name != "??":
-                now.append(Function(_short(name), _line(where)))
-            i += 2
-    symbols = _Symbols(file, "STT_FUNC")
-    return [
-        (address, functions)
-        for address, functions in found.items()
-        # Without debug information addr2line names the symbol before, however far away it is.
-        if functions and (functions[-1].line or symbols.at(address))
-    ]
-
-
-def _line(where: str) -> str:
-    file, _, number = where.partition(" ")[0].rpartition(":")
-    return "" if file.startswith("??") or not number.isdigit() or number == "0" else f"{Path(file).name}:{number}"
-
-
-def _short(name: str) -> str:
-    """Without parameters, which a line has no room for."""
-    depth = 0
-    for i, c in enumerate(name):
-        if c == "<":
-            depth += 1
-        elif c == ">":
-            depth -= 1
-        elif (
-            c == "(" and depth == 0 and i and not name.startswith("(anonymous namespace)", i) and name[:i] != "operator"
-        ):
-            return name[:i]
-    return name
-
-
-class _Symbols:
-    """A file's own, with their sizes."""
-
-    def __init__(self, file: str, kind: str) -> None:
-        self._symbols: list[tuple[int, int, str]] = []
-        try:
-            with Path(file).open("rb") as opened:
-                elf = ELFFile(opened)
-                self._symbols = sorted(
-                    (symbol["st_value"], symbol["st_size"], symbol.name)
-                    for name in (".symtab", ".dynsym")
-                    if isinstance(table := elf.get_section_by_name(name), SymbolTableSection)
-                    for symbol in table.iter_symbols()
-                    if symbol["st_info"]["type"] == kind and symbol["st_value"]
-                )
-        except (OSError, ELFError):
-            pass
-        self._starts = [symbol[0] for symbol in self._symbols]
-
-    def at(self, address: int) -> tuple[int, str] | None:
-        """The symbol that the address lies in: where it begins, and its name."""
-        i = bisect_right(self._starts, address) - 1
-        if i < 0 or address >= self._symbols[i][0] + self._symbols[i][1]:
-            return None
-        begin, _, name = self._symbols[i]
-        return begin, name
-
-
-def _variables_in(file: str, addresses: Iterable[int]) -> list[tuple[int, str]]:
-    symbols = _Symbols(file, "STT_OBJECT")
-    found = [(address, symbol) for address in addresses if (symbol := symbols.at(address))]
-    names = _demangled([name for _, (_, name) in found])
-    return [
-        (address, name if address == begin else f"{name}+{address - begin:#x}")
-        for (address, (begin, _)), name in zip(found, names, strict=True)
-    ]
-
-
-def _demangled(names: list[str]) -> list[str]:
-    tool = shutil.which("c++filt")
-    if tool is None or not names:
-        return names
-    done = subprocess.run([tool], input="".join(f"{n}\n" for n in names), capture_output=True, text=True)
-    lines = done.stdout.splitlines()
-    return lines if len(lines) == len(names) else names

@@ -14,7 +14,7 @@ SCHEMA = 1
 
 def write(profile: Profile, text: str, folder: Path) -> None:
     """text: the report."""
-    (folder / "profile.html").write_text(page.page(profile, text, stacks(profile)), encoding="utf-8")
+    (folder / "profile.html").write_text(page.page(text, _times(profile), stacks(profile)), encoding="utf-8")
     (folder / "profile.json").write_text(json.dumps(as_data(profile), indent=1) + "\n", encoding="utf-8")
     (folder / "waiting.pb.gz").write_bytes(pprof.encoded(stacks(profile), profile.run.wall_s))
     (folder / "waiting.folded").write_text(as_folded(profile), encoding="utf-8")
@@ -75,6 +75,16 @@ def stacks(profile: Profile) -> Iterator[tuple[list[Function], int, int]]:
             holder = [*reversed(pair.holder.stack)] or [Function("(holder not known)")]
             waiter = [*pair.waiter.stack] or [Function("(waiter not known)")]
             yield [*holder, Function(f"[{lock.kind} {lock.name}]"), *waiter], pair.waits, pair.wait_ns
+
+
+def _times(profile: Profile) -> page.Times | None:
+    on = timeline.axis(profile)
+    if on is None:
+        return None
+    locks = [lock for lock in profile.locks[: timeline.LOCKS] if lock.timeline]
+    return page.Times(
+        on.column_ns, [(lock, [ns / on.column_ns for ns in timeline.columns(lock, on)]) for lock in locks]
+    )
 
 
 def _timeline(profile: Profile) -> dict | None:

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
 
-from lockswap.profile import timeline
+from lockswap.base.text import time
 from lockswap.profile.names import Function
-from lockswap.profile.report import time
-from lockswap.profile.summary import Lock, Profile
+from lockswap.profile.summary import Lock
 
 _WIDTH_OF_TIMES, _HEIGHT_OF_TIMES = 720, 32
 _LEAST = 0.001  # of all waiting: what is narrower is not drawn
@@ -26,6 +25,14 @@ pre { font-size: 12px; overflow-x: auto; }
 """
 
 
+@dataclass(frozen=True)
+class Times:
+    """How many threads waited for some locks, on average in each column."""
+
+    column_ns: float
+    rows: list[tuple[Lock, list[float]]]
+
+
 @dataclass
 class _Node:
     part: str  # holder, lock or waiter
@@ -34,7 +41,7 @@ class _Node:
     below: dict[tuple[str, str], "_Node"] = field(default_factory=dict)
 
 
-def page(profile: Profile, text: str, stacks: Iterable[tuple[list[Function], int, int]]) -> str:
+def page(text: str, times: Times | None, stacks: Iterable[tuple[list[Function], int, int]]) -> str:
     """From the report as text, and (stack, outermost first; waits; nanoseconds)."""
     root = _Node("")
     for stack, waits, ns in stacks:
@@ -45,7 +52,7 @@ def page(profile: Profile, text: str, stacks: Iterable[tuple[list[Function], int
 <h1>lockswap profile</h1>
 <pre>{escape(text)}</pre>
 <h2>Over time</h2>
-{_times(profile)}
+{_times(times)}
 <h2>Waiting by holder</h2>
 <p class="key">From the top: <span class="holder">the holder's functions</span> down to its release,
 <span class="lock">the lock</span>, and <span class="waiter">the waiter's functions</span>, its call first.
@@ -55,27 +62,25 @@ A width is the time waited; {time(root.ns)} is all of it. Hover for figures.</p>
 """
 
 
-def _times(profile: Profile) -> str:
+def _times(times: Times | None) -> str:
     """A row for each of the hottest locks: a bar's height is how many threads waited on average."""
-    on = timeline.axis(profile)
-    if on is None:
+    if times is None:
         return "<p>No wait for a lock has ended.</p>"
-    locks = [lock for lock in profile.locks[: timeline.LOCKS] if lock.timeline]
-    rows = {lock.name: [ns / on.column_ns for ns in timeline.columns(lock, on)] for lock in locks}
-    most = max(max(values) for values in rows.values())
-    drawn = "".join(_row(lock, rows[lock.name], most, on) for lock in locks)
+    most = max(max(values) for _, values in times.rows)
+    drawn = "".join(_row(lock, values, most, times.column_ns) for lock, values in times.rows)
+    columns = len(times.rows[0][1])
     return f"""<p class="key">How many threads waited for each of the hottest locks, over
-{time(on.column_ns * on.columns)} in columns of {time(on.column_ns)}; the full height is {most:.2g} threads. On the
+{time(times.column_ns * columns)} in columns of {time(times.column_ns)}; the full height is {most:.2g} threads. On the
 right, what holders of long holds did: <span class="on">ran</span> or <span class="off">did not run</span>.</p>
 <table class="times">{drawn}</table>"""
 
 
-def _row(lock: Lock, values: list[float], most: float, on: timeline.Axis) -> str:
-    width = _WIDTH_OF_TIMES / on.columns
+def _row(lock: Lock, values: list[float], most: float, column_ns: float) -> str:
+    width = _WIDTH_OF_TIMES / len(values)
     bars = "".join(
         f'<rect x="{width * number:.2f}" y="{_HEIGHT_OF_TIMES * (1 - value / most):.2f}" width="{width:.2f}" '
         f'height="{_HEIGHT_OF_TIMES * value / most:.2f}" fill="#d6604d">'
-        f"<title>{time(number * on.column_ns)}: {value:.3g} threads</title></rect>"
+        f"<title>{time(number * column_ns)}: {value:.3g} threads</title></rect>"
         for number, value in enumerate(values)
         if value
     )

@@ -4,7 +4,7 @@ import shlex
 import textwrap
 from collections import Counter
 
-from lockswap.base.text import plural, share
+from lockswap.base.text import plural, share, time
 from lockswap.profile.summary import EXCLUSIVE, LOCKS, SHARED, Cause, Lock, Mode, Pair, Profile, Unfinished, quantile
 
 _WIDTH = 80
@@ -46,15 +46,6 @@ def as_text(profile: Profile, top: int) -> str:
     lines += _meetings(profile)
     lines += ["", *_coverage(profile)]
     return "".join(f"{line}\n" for line in lines)
-
-
-def time(ns: float) -> str:
-    """Three digits: 12 ns, 3.41 us, 1.20 s."""
-    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
-        if ns >= factor * 0.9995:
-            value = ns / factor
-            return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
-    return f"{ns:.0f} ns"
 
 
 def _title(profile: Profile) -> str:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
-from lockswap.base.text import plural, share
+from lockswap.base.text import plural, share, time
 from lockswap.profile.attach import Attached, has_ended
 from lockswap.profile.look import MODES, Look, look
 from lockswap.profile.names import Function, Names, site
-from lockswap.profile.report import time
 from lockswap.profile.summary import LOCKS, is_probe, quantile
 from lockswap.profile.window import difference
 

@@ -4,11 +4,10 @@ import json
 import sys
 
 from lockswap.base.paths import Paths
-from lockswap.base.text import plural
+from lockswap.base.text import plural, time
 from lockswap.profile import current, live
 from lockswap.profile.attach import Attached
 from lockswap.profile.live import SHARED, Hold, Signal, State, Thread, Wait
-from lockswap.profile.report import time
 
 _FRAMES = 12  # of a stack
 _ROOTS = 5
