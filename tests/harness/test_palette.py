@@ -9,7 +9,7 @@ from lockswap.base.choice import NONE, PTHREAD
 from lockswap.base.registry import Lock, RangeLock, Registry
 from lockswap.report.palette import FAR_APART, THEME, Palette
 
-# More locks than there are colours.
+# More locks than the library has, and nearly as many as there are colours.
 LOCKS = [NONE, PTHREAD, *(f"lock{number}" for number in range(40))]
 STYLES = Palette(LOCKS).styles(LOCKS)
 # What remains of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
@@ -61,9 +61,39 @@ def test_what_is_compared_by_default_can_be_told_apart(sight, theme):
         assert np.linalg.norm(seen[one] - seen[other]) >= 16, (one, other)
 
 
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_no_two_locks_share_a_colour(theme):
+    seen = [lab(linear(THEME[style.variable][theme])) for style in STYLES.values()]
+    assert min(np.linalg.norm(one - other) for one, other in itertools.combinations(seen, 2)) >= 7
+
+
+CAMPAIGNS = [
+    ["pthread", "lock3", "mutex:lock3"],
+    ["mutex:lock3", "mutex:lock3@LOCKSWAP_WAIT=spin", "lock3"],
+    ["mutex:lock3@LOCKSWAP_WAIT=spin", "mutex:lock3"],
+    ["none", "pthread", "mutex:pthread", "lock1", "lock1+mutex:pthread", "lock1+mutex:lock1", "stranger"],
+    [NONE, PTHREAD, *(f"bravo-lock{number}" for number in range(20)), *LOCKS[2:22]],
+]
+
+
+@pytest.mark.parametrize("locks", CAMPAIGNS)
+def test_no_two_locks_of_a_campaign_share_a_colour(locks):
+    styles = Palette(LOCKS).styles(locks)
+    assert list(styles) == locks
+    assert len({style.variable for style in styles.values()}) == len({style.color for style in styles.values()})
+    assert len({style.color for style in styles.values()}) == len(locks)
+
+
+def test_a_lock_of_the_registry_keeps_its_colour_beside_others():
+    palette = Palette(LOCKS)
+    assert palette.styles(["mutex:lock3", "lock3"])["lock3"] == palette.styles(["lock3"])["lock3"]
+
+
 def test_locks_of_one_colour_have_different_markers():
-    assert len({(style.color, style.marker) for style in STYLES.values()}) == len(LOCKS)
-    assert len({(style.color, style.path) for style in STYLES.values()}) == len(LOCKS)
+    many = [NONE, PTHREAD, *(f"lock{number}" for number in range(100))]
+    styles = Palette(many).styles(many)
+    assert len({(style.color, style.marker) for style in styles.values()}) == len(many)
+    assert len({(style.color, style.path) for style in styles.values()}) == len(many)
     # Those that are far apart have markers of their own besides.
     first = [STYLES[lock].marker for lock in LOCKS[: 2 + FAR_APART]]
     assert len(set(first)) == len(first)
