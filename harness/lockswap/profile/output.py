@@ -5,16 +5,17 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from lockswap.profile import page, pprof, timeline
+from lockswap.profile import hints, page, pprof, timeline
 from lockswap.profile.names import Function
 from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Pair, Profile, Side, Unfinished, quantile
 
 SCHEMA = 1
+_LOCKS_OF_PAGE = 50
 
 
 def write(profile: Profile, text: str, folder: Path) -> None:
     """text: the report."""
-    (folder / "profile.html").write_text(page.page(text, _times(profile), stacks(profile)), encoding="utf-8")
+    (folder / "profile.html").write_text(page.page(profile, text, _times(profile), _shown(profile)), encoding="utf-8")
     (folder / "profile.json").write_text(json.dumps(as_data(profile), indent=1) + "\n", encoding="utf-8")
     (folder / "waiting.pb.gz").write_bytes(pprof.encoded(stacks(profile), profile.run.wall_s))
     (folder / "waiting.folded").write_text(as_folded(profile), encoding="utf-8")
@@ -68,13 +69,22 @@ def as_folded(profile: Profile) -> str:
 
 
 def stacks(profile: Profile) -> Iterator[tuple[list[Function], int, int]]:
+    for lock in profile.locks:
+        yield from _stacks_of(lock)
+
+
+def _stacks_of(lock: Lock) -> Iterator[tuple[list[Function], int, int]]:
     """Waiting by holder: the stack of the holder from the outermost frame on, the lock, and on top of it the stack of
     the waiter, from its innermost frame on; how many waits and ns."""
-    for lock in profile.locks:
-        for pair in lock.pairs.values():
-            holder = [*reversed(pair.holder.stack)] or [Function("(holder not known)")]
-            waiter = [*pair.waiter.stack] or [Function("(waiter not known)")]
-            yield [*holder, Function(f"[{lock.kind} {lock.name}]"), *waiter], pair.waits, pair.wait_ns
+    for pair in lock.pairs.values():
+        holder = [*reversed(pair.holder.stack)] or [Function("(holder not known)")]
+        waiter = [*pair.waiter.stack] or [Function("(waiter not known)")]
+        yield [*holder, Function(f"[{lock.kind} {lock.name}]"), *waiter], pair.waits, pair.wait_ns
+
+
+def _shown(profile: Profile) -> list[page.Shown]:
+    waited = [lock for lock in profile.locks if lock.contended or lock.timeouts]
+    return [page.Shown(lock, hints.hint(lock, profile), [*_stacks_of(lock)]) for lock in waited[:_LOCKS_OF_PAGE]]
 
 
 def _times(profile: Profile) -> page.Times | None:
