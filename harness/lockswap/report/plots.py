@@ -25,6 +25,10 @@ from lockswap.report.palette import INK, MUTED, LockStyle
 # Beyond this ratio of the largest median to the smallest the small ones would vanish on a linear axis.
 _LINEAR_REACH = 15
 
+_FEW = 4  # locks beside the first one: with more they take more of the room between thread counts
+_POINTS_PER_INCH = 72
+_LEAST_POINTS, _MOST_POINTS = 3.5, 7  # of a marker
+
 Value = Callable[[Row], float | None]
 Styles = Mapping[str, LockStyle]
 
@@ -120,10 +124,21 @@ def _resources(workload: Workload, styles: Styles) -> Plot:
     )
 
 
+def _step(workload: Workload) -> float:
+    """From a lock to the next one, where the distance of thread counts is 1."""
+    others = max(1, len(workload.locks) - 1)
+    return (0.56 if len(workload.threads) > 1 and others <= _FEW else 0.8) / others
+
+
+def _marker_size(axis: Axes, workload: Workload) -> float:
+    """Points. With many locks small enough to leave the neighbours' markers visible."""
+    width = axis.get_position().width * axis.figure.get_figwidth() * _POINTS_PER_INCH
+    return min(_MOST_POINTS, max(_LEAST_POINTS, _step(workload) * width / len(workload.threads)))
+
+
 def _places(workload: Workload) -> dict[tuple[int, str], float]:
     """Thread counts evenly spaced; locks side by side, so that their bars do not overlap."""
-    locks = workload.locks
-    step = (0.8 if len(workload.threads) == 1 else 0.56) / max(1, len(locks) - 1)
+    locks, step = workload.locks, _step(workload)
     return {
         (threads, lock): place + (index - (len(locks) - 1) / 2) * step
         for place, threads in enumerate(workload.threads)
@@ -133,7 +148,7 @@ def _places(workload: Workload) -> dict[tuple[int, str], float]:
 
 def _against_threads(axis: Axes, workload: Workload, styles: Styles, value: Value) -> bool:
     """A line a lock; whether the axis became logarithmic."""
-    places, single = _places(workload), len(workload.threads) == 1
+    places, single, size = _places(workload), len(workload.threads) == 1, _marker_size(axis, workload)
     spreads: list[Spread] = []
     everything: list[float] = []
     drawn: list[tuple[float, str, Spread]] = []
@@ -143,7 +158,7 @@ def _against_threads(axis: Axes, workload: Workload, styles: Styles, value: Valu
         ]
         found = [(x, cell, spread) for x, cell in cells if (spread := cell.spread(value))]
         if found:
-            _draw_lock(axis, found, lock, styles[lock], value, single)
+            _draw_lock(axis, found, lock, styles[lock], value, single, size)
             spreads += [spread for _, _, spread in found]
             drawn += [(x, lock, spread) for x, _, spread in found]
             everything += [v for _, cell, _ in found for row in cell.good if (v := value(row)) is not None]
@@ -177,7 +192,7 @@ def _mark_beyond(axis: Axes, x: float, value: float, lock: str) -> None:
     mark(text, lock)
 
 
-def _draw_lock(axis: Axes, found: list, lock: str, style: LockStyle, value: Value, single: bool) -> None:
+def _draw_lock(axis: Axes, found: list, lock: str, style: LockStyle, value: Value, single: bool, size: float) -> None:
     xs, spreads = [x for x, _, _ in found], [spread for _, _, spread in found]
     front = 3 if lock not in BASELINES else 2.5
     # A little to the right, where the bar does not hide them.
@@ -206,7 +221,7 @@ def _draw_lock(axis: Axes, found: list, lock: str, style: LockStyle, value: Valu
         artists += axis.plot(xs, medians, style.dash, color=style.color, alpha=0.9 if lock == NONE else 0.45,
                              linewidth=1.6 if lock == NONE else 1.2, zorder=front - 0.4)  # fmt: skip
     artists += axis.plot(
-        xs, medians, linestyle="none", color=style.color, marker=style.marker, markersize=7,
+        xs, medians, linestyle="none", color=style.color, marker=style.marker, markersize=size,
         markeredgecolor=axis.get_facecolor(), markeredgewidth=0.9, zorder=front + 0.2,
     )  # fmt: skip
     for artist in artists:
