@@ -1,4 +1,4 @@
-"""Markers of locks that stand beside each other in a plot: none hides its neighbour."""
+"""Markers and labels of locks in plots: no marker hides its neighbour, and no label is wrong."""
 
 from itertools import pairwise
 from types import SimpleNamespace
@@ -6,6 +6,8 @@ from types import SimpleNamespace
 import matplotlib.pyplot as plt
 import pytest
 
+from lockswap.findings.measured import Workload
+from lockswap.findings.phrases import glibcs
 from lockswap.findings.stats import Spread
 from lockswap.report import plots
 from lockswap.report.figure import Panel
@@ -50,3 +52,10 @@ def test_few_locks_have_large_markers():
     figure, axis = plt.subplots(figsize=(WIDTH, HEIGHT), layout="constrained")
     assert plots._marker_size(axis, workload(3, 3)) == 7
     plt.close(figure)
+
+
+@pytest.mark.parametrize(("takes", "says"), [(["range"], "the program as it is"), (["rwlock", "range"], "glibc")])
+def test_a_program_without_glibc_s_locks_is_not_labelled_with_them(takes, says):
+    made = Workload({"name": "made-up", "takes": takes}, [], [1, 2], ["none", "pthread", "range:a"], {}, {})
+    assert plots._legend(made) == {"none": "none (no preload)", "pthread": f"pthread ({says})", "range:a": "range:a"}
+    assert glibcs(made).startswith(says)

@@ -51,6 +51,7 @@ class Job:
             "seconds": self.seconds,
             "fixed_work": recipe.fixed_work,
             "own": self.user_command,
+            "takes": list(recipe.takes),
             "locks": list(self.locks),
             "against": self.against,
             **({"versus": [from_here(word) for word in self.versus]} if self.versus else {}),

@@ -7,7 +7,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
-from lockswap.base.choice import NONE, PTHREAD
+from lockswap.base.choice import NONE, PTHREAD, RANGE
 from lockswap.base.text import words
 from lockswap.findings.measures import MetricInfo
 from lockswap.findings.stats import Noise, Ratio, Spread, noise_of, paired_ratio
@@ -126,6 +126,11 @@ class Workload:
     @property
     def name(self) -> str:
         return self.info["name"]
+
+    @property
+    def takes_glibcs(self) -> bool:
+        """Whether its baseline is glibc's locks: those of a program with range locks alone are the library's."""
+        return self.info.get("takes") != [RANGE]
 
     @property
     def all_metrics(self) -> list[MetricInfo]:

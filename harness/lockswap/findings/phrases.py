@@ -18,6 +18,8 @@ def glibcs(workload: Workload) -> str:
     """What the locks are held against, as people call it."""
     if workload.info.get("versus") and workload.against == NONE:
         return "the first command"
+    if not workload.takes_glibcs and workload.against in BASELINES:
+        return "the program as it is"
     return "glibc's" if workload.against in BASELINES else workload.against
 
 

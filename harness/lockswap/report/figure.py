@@ -17,7 +17,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from lockswap.base.choice import MUTEX_PTHREAD, NONE, PTHREAD
 from lockswap.report.compact import compact
 from lockswap.report.marks import OF_LOCK
 from lockswap.report.palette import STYLE, THEME, LockStyle
@@ -25,8 +24,6 @@ from lockswap.report.palette import STYLE, THEME, LockStyle
 # Inches, of the files. A panel is narrower: it fills half of a wide page and the whole of a phone's, and its text
 # must be readable on both.
 FIGURE_WIDTH = 9.2
-
-_EXPLAINED = {NONE: "none (no preload)", PTHREAD: "pthread (glibc)", MUTEX_PTHREAD: f"{MUTEX_PTHREAD} (glibc)"}
 
 
 @dataclass(frozen=True)
@@ -61,12 +58,12 @@ def plot(
     title: str,
     panels: list[Panel],
     columns: int = 2,
-    legend: list[str] | None = None,
+    legend: Mapping[str, str] | None = None,
     styles: Mapping[str, LockStyle] | None = None,
     fold: str = "",
 ) -> Plot:
-    """Draw everything; `legend` names the locks of the legend of the files (a page has its own), `styles` has how
-    they are drawn."""
+    """Draw everything; `legend` has the locks of the legend of the files (a page has its own) and what each is called,
+    `styles` has how they are drawn."""
     with matplotlib.rc_context(STYLE):
         columns = min(columns, len(panels))
         rows = math.ceil(len(panels) / columns)
@@ -117,7 +114,7 @@ def _themed(svg: str, name: str, alt: str) -> str:
     return compact(svg, name).replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
 
 
-def _legend(figure: Figure, locks: list[str], styles: Mapping[str, LockStyle]) -> None:
+def _legend(figure: Figure, locks: Mapping[str, str], styles: Mapping[str, LockStyle]) -> None:
     handles = [
         plt.Line2D(
             [],
@@ -127,9 +124,9 @@ def _legend(figure: Figure, locks: list[str], styles: Mapping[str, LockStyle]) -
             linestyle=styles[lock].dash,
             linewidth=1.5,
             markersize=5,
-            label=_EXPLAINED.get(lock, lock),
+            label=text,
         )
-        for lock in locks
+        for lock, text in locks.items()
     ]
     figure.legend(
         handles=handles, loc="outside upper left", ncols=min(6, len(handles)), columnspacing=1.4, handlelength=2

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import offset_copy
 
-from lockswap.base.choice import BASELINES, NONE
+from lockswap.base.choice import BASELINES, MUTEX_PTHREAD, NONE, PTHREAD
 from lockswap.base.text import plural, si, tick, words
 from lockswap.findings.effects import is_time
 from lockswap.findings.measured import Cell, Workload, compared
@@ -56,9 +56,13 @@ def _leading(workload: Workload, metrics: list[MetricInfo]) -> list[MetricInfo]:
     return [workload.leading(metric)[0] for metric in metrics]
 
 
-def _legend(workload: Workload) -> list[str] | None:
+def _legend(workload: Workload) -> dict[str, str] | None:
     """With one thread count the axis names the locks."""
-    return workload.locks if len(workload.threads) > 1 else None
+    if len(workload.threads) == 1:
+        return None
+    glibcs = "glibc" if workload.takes_glibcs else "the program as it is"
+    texts = {NONE: "none (no preload)", **{lock: f"{lock} ({glibcs})" for lock in (PTHREAD, MUTEX_PTHREAD)}}
+    return {lock: texts.get(lock, lock) for lock in workload.locks}
 
 
 def _figures(workload: Workload, styles: Styles, kind: str, metrics: list[MetricInfo], fold: str = "") -> Plot:
