@@ -20,6 +20,8 @@ WRAPPERS = [
     "g_mutex_lock_slowpath",
     "PyThread_acquire_lock",
     "std::thread::join",
+    "std::__glibcxx_rwlock_rdlock",
+    "std::cv_status std::condition_variable::wait_until<std::chrono::seconds>",
     "std::__1::mutex::lock",
     "QMutexLocker::QMutexLocker",
 ]
@@ -75,7 +77,16 @@ def test_a_name_has_no_parameters(whole, name):
     assert short(whole) == name
 
 
-@pytest.mark.parametrize("user", ["lock_table", "mutex_pool_grow", "MyMutexUser::run", "unlock_door"])
+@pytest.mark.parametrize(
+    "user",
+    [
+        "lock_table",
+        "mutex_pool_grow",
+        "MyMutexUser::run",
+        "unlock_door",
+        "f(int, std::string)::{lambda()#1}::operator()",
+    ],
+)
 def test_a_user_is_none(user):
     assert site([Function(user), Function("main")]) == Function(user)
 

@@ -50,7 +50,10 @@ _WRAPPERS_FILES = re.compile(
     re.VERBOSE,
 )
 
-# Names of functions from those files, without what is in angle brackets.
+# The C++ library's own names, perhaps after the type that is returned; without what is in brackets.
+_LIBRARY = re.compile(r"(^|[ *&])(std|__gnu_cxx)::")
+
+# Names of functions from those files, the same.
 _IN_WRAPPERS_FILES = re.compile(r"(^|[ *&])((std|boost|absl|folly|__gnu_cxx)::|Q[A-Z]\w*::|__g|__glibcxx)")
 
 # libc++'s and Android's names are in a namespace more.
@@ -214,7 +217,9 @@ def site(stack: list[Function]) -> Function | None:
 
 
 def is_wrapper(function: Function) -> bool:
-    return _WRAPPERS.match(_plain(function.name)) is not None or is_wrappers_file(function.file)
+    if _WRAPPERS.match(_plain(function.name)) or is_wrappers_file(function.file):
+        return True
+    return _LIBRARY.search(_without_arguments(function.name)) is not None
 
 
 def is_wrappers_file(path: str) -> bool:
@@ -232,9 +237,9 @@ def _plain(name: str) -> str:
 def _without_arguments(name: str) -> str:
     kept, depth = "", 0
     for character in name:
-        depth += character == "<"
+        depth += character in "<("
         kept += character if depth == 0 else ""
-        depth -= character == ">"
+        depth -= character in ">)"
     return kept
 
 
