@@ -227,6 +227,12 @@ def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None
     help="Write the report to FILE. Default: stderr, behind the program's own output.",
 )
 @click.option("--fail-on-findings", is_flag=True, help="Exit with 3 if there is something to look at: a gate for CI.")
+@click.option(
+    "--junit",
+    type=click.Path(path_type=_Path),
+    metavar="FILE",
+    help="Write the findings to FILE as JUnit XML too, for the pages of a CI system.",
+)
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
 @click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
@@ -234,6 +240,7 @@ def audit_command(
     as_json: bool,
     out: _Path | None,
     fail_on_findings: bool,
+    junit: _Path | None,
     preload: tuple[str, ...],
     preload_first: tuple[str, ...],
     command: tuple[str, ...],
@@ -253,7 +260,7 @@ def audit_command(
     from lockswap.audit import audit
     from lockswap.base.paths import Paths
 
-    return audit.run(Paths.find(), list(command), as_json, out, fail_on_findings, preload, preload_first)
+    return audit.run(Paths.find(), list(command), as_json, out, fail_on_findings, preload, preload_first, junit)
 
 
 @cli.command("fuzz", context_settings=PASS_ON, short_help="Look for races: seeded delays around locks.")

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -536,6 +537,20 @@ def test_a_gate_is_red_where_nothing_ran(audit, ends, lacking, tmp_path):
 def test_findings_come_before_the_end(audit):
     report = audit(CASES, "self_deadlock", status=128 + 9)
     assert report["verdict"].startswith("look at: write by a thread that reads (1 time); it ended by SIGKILL")
+
+
+def test_findings_for_a_ci_system(audit, tmp_path):
+    file = tmp_path / "audit.xml"
+    audit(CASES, "unheld", options=("--junit", file))
+    (suite,) = ElementTree.parse(file).getroot()
+    outcomes = {case.get("name"): [one.tag for one in case] for case in suite}
+    assert outcomes["the run"] == [] and suite.get("failures") == "1" and ["failure"] in outcomes.values()
+    audit(CASES, "recursive", options=("--junit", file))
+    assert ElementTree.parse(file).getroot().get("failures") == "0"
+    audit("sh", "-c", f"{CASES} recursive; kill -6 $$", status=134, options=("--junit", file))
+    assert ElementTree.parse(file).getroot().get("errors") == "1"
+    done = lockswap("audit", "--junit", tmp_path / "nowhere" / "audit.xml", "--", CASES, "unheld")
+    assert done.returncode == 2 and "make the folder first" in done.stderr
 
 
 def test_the_report_for_people(tmp_path):

@@ -29,12 +29,15 @@ def run(
     fail_on_findings: bool,
     preload: Sequence[str] = (),
     preload_first: Sequence[str] = (),
+    junit: Path | None = None,
 ) -> int:
     """Returns the program's exit status (128 + N after signal N), or FOUND."""
     path = program.resolve(command[0])
     library, reader = paths.audit_library, paths.audit_reader
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise UserError(f"--out {out}: not a file in a folder that exists; make the folder first")
+    if junit is not None and (junit.is_dir() or not junit.absolute().parent.is_dir()):
+        raise UserError(f"--junit {junit}: not a file in a folder that exists; make the folder first")
     before, others = (
         [*sanitizer.runtimes(command), *extra_preload.resolve(preload_first)],
         extra_preload.resolve(preload),
@@ -60,6 +63,8 @@ def run(
     else:
         out.write_text(text, encoding="utf-8")
         print(f"lockswap audit: {verdict.summary(audit)}; the report is in {out}", file=sys.stderr)
+    if junit is not None:
+        junit.write_text(report.as_junit(audit), encoding="utf-8")
     return FOUND if fail_on_findings and status == 0 and verdict.is_failure(audit) else ended.shell_status
 
 

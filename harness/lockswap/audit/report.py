@@ -15,6 +15,7 @@ from lockswap.audit import verdict
 from lockswap.audit.findings import LOOK, Audit, Found
 from lockswap.audit.places import Places
 from lockswap.audit.stacks import Stacks, letters
+from lockswap.base.junit import ERROR, FAILURE, Case, document
 from lockswap.base.text import plural, share
 from lockswap.report.console import listed, open_console
 
@@ -61,6 +62,23 @@ def as_json(audit: Audit) -> str:
         )
         + "\n"
     )
+
+
+def as_junit(audit: Audit) -> str:
+    """A test for the run and one for each kind of finding, which fails if there is something to look at."""
+    texts = _Texts(audit)
+    command = shlex.join(audit.command)
+    unknown = audit.ended or verdict.level(audit) == verdict.UNKNOWN
+    cases = [Case("the run", *((ERROR, verdict.summary(audit)) if unknown else ()))]
+    if audit.hindrances:
+        lines = "\n".join(audit.hindrances)
+        cases.append(Case("what a preload does not reach", FAILURE, audit.hindrances[0], lines))
+    for found in audit.findings:
+        title = f"{found.meaning.title} ({plural(found.times, 'time')})"
+        lines = "\n".join([title, found.meaning.says, *_examples(found, texts)])
+        outcome = (FAILURE, title, lines) if found.meaning.level == LOOK else ()
+        cases.append(Case(found.name, *outcome))
+    return document(f"lockswap audit -- {command}", cases)
 
 
 def as_text(audit: Audit, plain: bool) -> str:

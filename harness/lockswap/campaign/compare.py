@@ -264,6 +264,7 @@ def _execute(plan: Plan, with_report: bool, fail_below: float | None = None, mar
         gated = gate.check(findings.campaign, fail_below)
         for line in gated.lines():
             print(f"lockswap: {line}", file=sys.stderr)
+        (plan.folder.path / "gate.xml").write_text(gated.as_junit(), encoding="utf-8")
         return gated.status
     if why := gate.nothing_measured(findings.campaign):
         print(f"lockswap: no lock was compared: {why}", file=sys.stderr)

@@ -259,7 +259,7 @@ class Request:
     fail_below: float | None = _option(
         VERDICTS, "--fail-below", type=_POSITIVE, metavar="RATIO",
         help="Exit with 3 if a lock is shown to be below RATIO of the baseline, as in 0.97, with 4 if one was not "
-        "measured: a gate for CI.",
+        "measured: a gate for CI, whose results are in the campaign's gate.xml (JUnit), too.",
     )  # fmt: skip
 
     name: str | None = _option(

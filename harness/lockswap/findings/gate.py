@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from lockswap.base.choice import BASELINES
+from lockswap.base.junit import ERROR, FAILURE, Case, document
+from lockswap.base.junit import SKIPPED as SKIPPED_CASE
 from lockswap.base.text import plural, times
 from lockswap.findings.claims import interval
 from lockswap.findings.effects import short
@@ -27,7 +29,11 @@ class Gate:
     violations: list[str] = field(default_factory=list)
     unmeasured: list[str] = field(default_factory=list)
     open_: list[str] = field(default_factory=list)
-    passed: int = 0
+    shown: list[str] = field(default_factory=list)  # to be above the limit
+
+    @property
+    def passed(self) -> int:
+        return len(self.shown)
 
     @property
     def status(self) -> int:
@@ -43,6 +49,18 @@ class Gate:
         counts = f"{plural(self.passed, 'ratio')} shown to be above, {len(self.open_)} can't tell"
         counts += f", {len(self.unmeasured)} not measured" if self.unmeasured else ""
         return [*self.violations, *self.unmeasured, *self.open_, f"{verdict} ({counts})"]
+
+    def as_junit(self) -> str:
+        """What the figures leave open passes, as it does for the exit status, and counts as skipped."""
+        kinds = ((self.violations, FAILURE), (self.unmeasured, ERROR), (self.open_, SKIPPED_CASE), (self.shown, ""))
+        cases = [_case(line, kind) for some, kind in kinds for line in some]
+        return document(f"lockswap compare --fail-below {self.limit:g}", cases)
+
+
+def _case(line: str, outcome: str) -> Case:
+    """A line is `gate: WHAT: what is known of it`."""
+    what, _, known = line.removeprefix("gate: ").partition(": ")
+    return Case(what, outcome, known, known)
 
 
 def check(campaign: Campaign, limit: float) -> Gate:
@@ -113,6 +131,6 @@ def _check(gate: Gate, workload: Workload, lock: str, threads: int) -> None:
         if ratio.trusted and ratio.high < gate.limit and ratio.verdict == SLOWER:
             gate.violations.append(f"gate: {figures}: below {gate.limit:g}, more than {allowed}")
         elif ratio.trusted and ratio.low >= gate.limit:
-            gate.passed += 1
+            gate.shown.append(f"gate: {figures}")
         else:
             gate.open_.append(f"gate: {figures}: can't tell whether it is below {gate.limit:g}, more than {allowed}")
