@@ -123,8 +123,8 @@ void choose(Reader& reader, const char* variable, const NameList& list,
     return;
   }
   Text text = reader.complain(variable, v);
-  text << "is no " << list.what << "; choose one of:";
-  put_names(text, list);
+  text << "is no " << list.what << "; ";
+  put_choice(text, list, v);
 }
 
 void read_cond(Reader& reader, Config& config) noexcept {
@@ -162,8 +162,8 @@ void read_range(Reader& reader, const Names& names, Config& config) noexcept {
   config.range = names.range_kind(v);
   if (config.range != 0) return;
   Text text = reader.complain("LOCKSWAP_RANGE", v);
-  text << "is no range lock; choose one of:";
-  names.put_ranges(text);
+  text << "is no range lock; ";
+  names.put_ranges(text, v);
 }
 
 void read_stats(Reader& reader, Config& config) noexcept {
@@ -243,7 +243,10 @@ void reject_unknown(Reader& reader) noexcept {
       name[n] = (*e)[n];
     name[n] = 0;
     Text text = reader.complain(name, (*e)[n] == '=' ? *e + n + 1 : "");
-    text << "is no variable of lockswap; they are:";
+    text << "is no variable of lockswap; ";
+    put_nearest(text, name, static_cast<int>(std::size(kOptions)),
+                [](int i) { return kOptions[i].name; });
+    text << "they are:";
     for (const Option& o : kOptions)
       text << (&o == kOptions ? " " : ", ") << o.name;
   }

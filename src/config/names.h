@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "config/nearest.h"
 #include "platform/text.h"
 
 namespace lockswap {
@@ -19,11 +20,14 @@ struct NameList {
 struct Names {
   NameList rwlocks, mutexes;  // the first of each is glibc's own
   NameList waits;
-  std::uint32_t (*range_kind)(const char*);  // its kind; 0: there is none of that name
-  void (*put_ranges)(Text&);                 // all of them, for messages
+  std::uint32_t (*range_kind)(const char*);      // its kind; 0: there is none of that name
+  void (*put_ranges)(Text&, const char* typed);  // what may be chosen instead, for messages
 };
 
-inline void put_names(Text& out, const NameList& list) noexcept {
+// What may be chosen instead of a name that the list has not, for messages.
+inline void put_choice(Text& out, const NameList& list, const char* typed) noexcept {
+  put_nearest(out, typed, list.count, list.name);
+  out << "choose one of:";
   for (int i = 0; i < list.count; ++i)
     out << (i == 0 ? " " : ", ") << list.name(i);
 }

@@ -191,8 +191,8 @@ class PolicyReader {
     const char* name = list.find(value);
     if (name == nullptr) {
       Text text = complain(word);
-      text << "names no " << list.what << "; choose one of:";
-      put_names(text, list);
+      text << "names no " << list.what << "; ";
+      put_choice(text, list, value);
       return;
     }
     if (rule.lock[k] != nullptr) {

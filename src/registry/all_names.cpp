@@ -1,5 +1,6 @@
 #include "registry/all_names.h"
 
+#include "config/nearest.h"
 #include "platform/text.h"
 #include "registry/mutexes.h"
 #include "registry/range_locks.h"
@@ -20,7 +21,9 @@ const char* find_wait(const char* name) noexcept {
   return nullptr;
 }
 
-void put_range_locks(Text& out) noexcept {
+void put_range_locks(Text& out, const char* typed) noexcept {
+  put_nearest(out, typed, range_locks().count, [](int i) { return range_locks().rows[i].name; });
+  out << "choose one of:";
   for (int i = 0; i < range_locks().count; ++i)
     out << (i == 0 ? " " : ", ") << range_locks().rows[i].name
         << (range_locks().rows[i].of_rwlocks ? ", or with ':' and a reader-writer lock" : "");

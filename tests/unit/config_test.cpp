@@ -157,6 +157,30 @@ TEST_F(ConfigTest, AnUnknownLockIsRefusedWithTheValidNames) {
   EXPECT_EQ(line.find('\n'), std::string::npos);
 }
 
+TEST_F(ConfigTest, TheNearestNamesComeFirst) {
+  const auto said = [&](const char* variable, const char* value) {
+    setenv(variable, value, 1);
+    EXPECT_FALSE(read());
+    unsetenv(variable);
+    const std::string line = message;
+    const std::size_t at = line.find(" is no ");
+    return at == std::string::npos ? line : line.substr(line.find("; ", at) + 2);
+  };
+  const auto begins = [&](const std::string& line, const std::string& with) {
+    EXPECT_EQ(line.substr(0, with.size()), with);
+  };
+  begins(said("LOCKSWAP_RWLOCK", "bavro-ba"), "did you mean bravo-ba? choose one of:");
+  begins(said("LOCKSWAP_RWLOCK", "Cohorts"), "did you mean cohort? choose one of:");
+  begins(said("LOCKSWAP_MUTEX", "mcss"), "did you mean mcs? choose one of:");
+  begins(said("LOCKSWAP_MUTEX", "evnetual"), "did you mean eventual? choose one of:");
+  begins(said("LOCKSWAP_RWLOCK", "bravo-asym"), "did you mean bravo-asym-");
+  begins(said("LOCKSWAP_WAIT", "prak"), "did you mean park? choose one of:");
+  begins(said("LOCKSWAP_RWLOCK", "zzzzzz"), "choose one of:");
+  begins(said("LOCKSWAP_RWLOCK", std::string(500, 'b').c_str()), "choose one of:");
+  begins(said("LOCKSWAP_RANGE", "list"), "did you mean list-ex or list-rw? choose one of:");
+  begins(said("LOCKSWAP_RWLOK", "ba"), "did you mean LOCKSWAP_RWLOCK? they are:");
+}
+
 TEST_F(ConfigTest, WrongValuesAreRefused) {
   const char* wrong[][2] = {
       {"LOCKSWAP_WAIT", "sleep"},         {"LOCKSWAP_SPIN", "-1"},

@@ -1,0 +1,59 @@
+// Which names were perhaps meant where there is none of the name that was given, for messages.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+
+#include "platform/text.h"
+
+namespace lockswap {
+
+inline constexpr std::size_t kLongestName = 48;  // longer ones are like none
+
+// How many letters must be put in, left out, changed or swapped with the next one to get from `a`
+// to `b` (the distance of optimal string alignment). Upper case doesn't count.
+constexpr std::size_t spelled_apart(const char* a, const char* b) noexcept {
+  const std::size_t rows = std::strlen(a);
+  const std::size_t columns = std::strlen(b);
+  if (rows > kLongestName || columns > kLongestName) return std::numeric_limits<std::size_t>::max();
+  using Row = std::array<std::size_t, kLongestName + 1>;
+  Row before{}, last{}, now{};
+  for (std::size_t j = 0; j <= columns; ++j)
+    last[j] = j;
+  for (std::size_t i = 1; i <= rows; ++i) {
+    now[0] = i;
+    for (std::size_t j = 1; j <= columns; ++j) {
+      const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+      now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                           lower(a[i - 2]) == lower(b[j - 1]);
+      if (swapped) now[j] = std::min(now[j], before[j - 2] + 1);
+    }
+    before = last;
+    last = now;
+  }
+  return last[columns];
+}
+
+// "did you mean NAME or NAME? " with at most three names: those nearest to `typed` by their
+// spelling, else those that begin with it. Nothing if there is none. `name` gives the name of a
+// number below `count`.
+template <class NameOf>
+void put_nearest(Text& out, const char* typed, int count, NameOf name) noexcept {
+  if (*typed == 0) return;
+  const std::size_t most = std::strlen(typed) < 4 ? 1 : 2;
+  int said = 0;
+  for (std::size_t apart = 1; apart <= most + 1 && said == 0; ++apart) {
+    for (int i = 0; i < count && said < 3; ++i) {
+      const bool near = apart <= most ? spelled_apart(typed, name(i)) == apart
+                                      : after_prefix(name(i), typed) != nullptr;
+      if (near) out << (said++ == 0 ? "did you mean " : " or ") << name(i);
+    }
+  }
+  if (said != 0) out << "? ";
+}
+
+}  // namespace lockswap
