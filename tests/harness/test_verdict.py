@@ -353,6 +353,7 @@ def test_a_price_that_chance_may_have_made_is_not_passed_over(tmp_path, monkeypa
     monkeypatch.setattr(Evidence, "is_chance", lambda _, places: any(place.verdict == SLOWER for place in places))
     (one,) = verdict(campaign).workloads
     assert one.kind == TAKE and "A price may be: writes done a second about 1.9" in one.sentence
+    assert one.price == "" and one.no_price.startswith("perhaps writes/s ")
 
 
 def test_a_gain_in_brief_says_where_if_it_is_not_everywhere(tmp_path):

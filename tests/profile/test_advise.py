@@ -51,6 +51,8 @@ def test_what_costs_is_hot():
     assert [one.lock.name for one in hot] == ["busy", "waits"]
     # On one processor no thread fights another one for a cache line.
     assert [one.lock.name for one in hot_locks(profile(busy, waits), 1, 1)] == ["waits"]
+    crowd = lock("mutex", "crowd", 0, 1000, wait_ms=90_000, threads=100)
+    assert [one.share for one in hot_locks(profile(crowd), 1, 2)] == [1]
     assert len(hot_locks(profile(*(lock("mutex", f"m{n}", 0, 10, 500) for n in range(9))), 1, 2)) == 3
 
 

@@ -71,8 +71,8 @@ def held_locks(profile: Profile, wall_s: float, processors: int) -> list[Held]:
 
 
 def _share(lock: Lock, ns: float, wall_s: float, processors: int) -> float:
-    """Of the time that the lock's threads could have had."""
-    return ns / (1e9 * wall_s * max(min(lock.threads, processors), 1))
+    """Of the time that the lock's threads could have had on the processors; they can wait for longer than that."""
+    return min(ns / (1e9 * wall_s * max(min(lock.threads, processors), 1)), 1)
 
 
 def candidates(hot: Hot, processors: int) -> list[Candidate]:

@@ -183,6 +183,7 @@ def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[E
     parts += _out(found)
     parts += _overturn(worth)
     kind = TRADE if best.losses else TAKE
+    worse = _looks_worse(best)
     # A gain with some thread counts alone says with which, unless the condition does.
     places = Counter(place.metric.name for place in best.wins)
     where = min(places.values()) < len(workload.threads) and not by_threads
@@ -193,6 +194,7 @@ def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[E
         lock=best.lock,
         gain=said(workload, best.wins, brief=True, where=where or None) + starved(workload, best.wins, brief=True),
         price=_price(workload, best, brief=True, losses=not by_threads),
+        no_price=f"perhaps {said(workload, worse, brief=True)}" if worse else WorkloadVerdict.no_price,
         undecided=words(dict.fromkeys(place.metric.name for place in _open_places(best))),
         condition=condition,
         elsewhere=_elsewhere(workload, best, brief=True) if by_threads else "",
@@ -215,14 +217,19 @@ def _elsewhere(workload: Workload, best: Evidence, brief: bool = False) -> str:
 
 def _no_price(workload: Workload, best: Evidence) -> str:
     """What was looked at, lest 'no price' be taken for more."""
-    if looks_worse := [place for place in best.places if place.verdict == SLOWER]:
-        return f"A price may be: {said(workload, looks_worse)}; so much comes about by chance, too."
+    if worse := _looks_worse(best):
+        return f"A price may be: {said(workload, worse)}; so much comes about by chance, too."
     names = [metric.name for metric in workload.metrics if workload.happens(metric)]
     which = _undecided(workload, best)
     unsure = f"; can't tell for {words(which)}" if which else ""
     waits = any(is_time(metric) and metric.name not in workload.per_cpu_figures for metric in workload.metrics)
     unknown = "" if waits else "; how long single threads waited was not measured"
     return f"No price was seen in {words([*names, 'processor time', 'context switches'])}{unsure}{unknown}."
+
+
+def _looks_worse(best: Evidence) -> list[Place]:
+    """Where it is slower for itself, though not for sure among so many figures."""
+    return [place for place in best.places if place.verdict == SLOWER]
 
 
 def _open_places(best: Evidence) -> list[Place]:

@@ -17,6 +17,7 @@ class WorkloadVerdict:
     lock: str | None = None  # to take, if any
     gain: str = ""  # in brief
     price: str = ""  # in brief
+    no_price: str = "no price seen"  # in brief, what stands where there is none; may say what looks like one
     undecided: str = ""  # the figures of which, somewhere, nothing can be said
     condition: str = ""  # of a trade: 'if reads count more than writes'
     elsewhere: str = ""  # of a trade between thread counts: what the others have, in brief
@@ -156,7 +157,7 @@ def _choice(one: WorkloadVerdict) -> str:
 
 
 def _gain_and_price(one: WorkloadVerdict) -> str:
-    parts = [f"gain: {one.gain}", f"price: {one.price}" if one.price else "no price seen"]
+    parts = [f"gain: {one.gain}", f"price: {one.price}" if one.price else one.no_price]
     if one.elsewhere:
         parts[1:] = [*parts[1:] * bool(one.price), f"else: {one.elsewhere}"]
     # Without what to do about it.
