@@ -21,6 +21,7 @@
 #include "interpose/policy_rules.h"
 #include "interpose/real_symbols.h"
 #include "platform/alone.h"
+#include "platform/error_text.h"
 #include "platform/looks.h"
 #include "platform/object_layout.h"
 #include "platform/process.h"
@@ -34,6 +35,7 @@
 #include "profile/locks.h"
 #include "profile/meetings.h"
 #include "profile/start.h"
+#include "recording/file.h"
 #include "registry/all_names.h"
 #include "registry/keep_glibcs.h"
 #include "registry/mutexes.h"
@@ -128,10 +130,12 @@ void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept 
   Looks::prepare();
   if (!profile::begin(profile_folder(), module_functions())) {
     // A forbidden place is no reason to stop a program that was started by the profiled one.
-    say("lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in ");
-    say(profile_folder());
+    static constinit char line[4200];  // a folder's name may be as long
+    Text text(line, sizeof line);
+    text << "lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in ";
+    put_error(text << profile_folder() << ": ", recording::file_error());
+    say(line);
     say("\n");
-
     return;
   }
   rwlock = profile::over_rwlock(rwlock);

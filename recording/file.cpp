@@ -14,6 +14,7 @@ namespace {
 
 constinit char place_of_files[4096] = {};
 constinit char name[4200] = {};
+constinit int error = 0;
 
 // At `at`, if that is not nullptr.
 Head* map_new_file(const FileKind& kind, Head* at) noexcept {
@@ -21,12 +22,17 @@ Head* map_new_file(const FileKind& kind, Head* at) noexcept {
   const long fd = open_numbered_file(name, kind.blocks, [&](std::uint64_t n) {
     Text(name, sizeof name) << place_of_files << kind.before << pid << "." << n << kind.behind;
   });
-  if (fd < 0) return nullptr;
+  if (fd < 0) {
+    error = static_cast<int>(-fd);
+    return nullptr;
+  }
   const long r =
       raw_syscall(SYS_mmap, reinterpret_cast<long>(at), kind.mapped, PROT_READ | PROT_WRITE,
                   at != nullptr ? MAP_SHARED | MAP_FIXED : MAP_SHARED, fd, 0);
   raw_syscall(SYS_close, fd);
-  return r < 0 && r > -4096 ? nullptr : reinterpret_cast<Head*>(r);
+  if (r >= 0 || r <= -4096) return reinterpret_cast<Head*>(r);
+  error = static_cast<int>(-r);
+  return nullptr;
 }
 
 void fill_in(Head& head, const Format& format) noexcept {
@@ -62,6 +68,8 @@ bool reopen_file(const FileKind& kind, Head& at) noexcept {
   fill_in(at, kind.format);
   return true;
 }
+
+int file_error() noexcept { return error; }
 
 const char* file_name() noexcept { return name; }
 

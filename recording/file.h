@@ -22,6 +22,9 @@ Head* open_file(const FileKind& kind, const char* where) noexcept;
 // if it can't be made; then the parent's is still there.
 bool reopen_file(const FileKind& kind, Head& at) noexcept;
 
+// Why the last file could not be made, as errno has it.
+int file_error() noexcept;
+
 // The name of the last file that open_file or reopen_file tried to make.
 const char* file_name() noexcept;
 

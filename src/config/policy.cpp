@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fcntl.h>
 
+#include "platform/error_text.h"
 #include "platform/memory.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
@@ -277,13 +278,7 @@ const Policy* read_policy(const char* value, const Names& names, char* message,
     if (error == E2BIG) {
       out << "is longer than " << kMostText << " bytes";
     } else {
-      out << "cannot be read ("
-          << (error == ENOENT   ? "there is no such file"
-              : error == EACCES ? "permission denied"
-              : error == EISDIR ? "it is a folder"
-                                : "error ");
-      if (error != ENOENT && error != EACCES && error != EISDIR)
-        out << static_cast<std::uint64_t>(error);
+      put_error(out << "cannot be read (", error);
       out << "); it is neither a file nor a rule such as 'module=libcrypto.so.3 rwlock=LOCK'";
     }
     return nullptr;

@@ -493,9 +493,22 @@ def test_a_folder_that_is_not_there_is_said_and_stops_nothing(tmp_path):
     variables = {"LOCKSWAP_PROFILE": str(tmp_path / "nowhere"), "LD_PRELOAD": str(PRELOAD)}
     done = subprocess.run([HOT, "counts"], env=environment(**variables), capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
-    assert (
-        done.stderr == f"lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in {tmp_path}/nowhere\n"
-    )
+    place, why = tmp_path / "nowhere", "there is no such file or folder"
+    assert done.stderr == f"lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in {place}: {why}\n"
+
+
+def test_a_full_disk_is_an_error(tmp_path):
+    place = tmp_path / "full"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", place], capture_output=True).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    try:
+        done = lockswap("profile", "-o", place / "out", "--", HOT, "counts")
+        assert done.returncode == 2 and not (place / "out").exists()
+        assert f"nothing was recorded: there is no room in {place / 'out'} (400 kB are free)" in done.stderr
+        assert "profile.html" not in done.stderr
+    finally:
+        subprocess.run(["umount", place], check=True)
 
 
 def test_a_program_without_locks(profile):

@@ -1,6 +1,10 @@
 """`lockswap profile` of a program that hangs: a wait that has not ended is a wait, too."""
 
+import contextlib
 import json
+import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,13 +31,15 @@ def locks_waited_for(data: dict) -> dict[str, dict]:
 def says_the_deadlock(said: str, data: dict) -> None:
     said = " ".join(said.split())
     assert "No thread has waited for a lock" not in said
-    assert "2 threads still waited for a lock at the end" in said
+    assert said.index("A deadlock of 2 threads of process") < said.index("No wait for a lock has ended")
+    assert "still waited for a lock" not in said
     waits = locks_waited_for(data)
     assert set(waits) == {"a", "b"}
     for name in waits:
         assert at(f"waits for {name}") in waits[name]["site"]
         assert f"mutex {name}, at first_{'a' if name == 'b' else 'b'} {at(f'waits for {name}')}" in said
     assert len(data["unfinished"]) == 3  # the third one is the join
+    assert sorted(len(one["deadlock"]) for one in data["unfinished"]) == [0, 2, 2]
 
 
 def test_a_command_that_a_signal_ended(tmp_path):
@@ -61,13 +67,51 @@ def test_a_recording_that_the_process_left(tmp_path):
         ask(child.pid, lambda found: found["cycles"])
         alive, data = profile_of(tmp_path, "--from", tmp_path)
         says_the_deadlock(alive, data)
+        assert "`lockswap why PID`" in alive
         assert all(wait["age_ns"] > 0 for wait in data["unfinished"])
         assert "ended without exit" not in alive
     dead, data = profile_of(tmp_path, "--from", tmp_path)
     says_the_deadlock(dead, data)
+    assert "lockswap why" not in dead  # whom should it ask?
     assert all(wait["age_ns"] is None and wait["after_start_ns"] > 0 for wait in data["unfinished"])
     assert f"after the start of process {child.pid}" in " ".join(dead.split())
     assert "1 process ended without exit" in " ".join(dead.split())
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_program_in_the_background(interrupted):
+    command = [
+        sys.executable,
+        "-m",
+        "lockswap",
+        "profile",
+        "--",
+        "sh",
+        "-c",
+        f"{HUNG} deadlock >/dev/null 2>&1 & echo $!",
+    ]
+    run = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pid = int(run.stdout.readline())
+    try:
+        end = time.monotonic() + _PATIENCE_S
+        while lockswap("why", pid).returncode != 0:  # it has not begun
+            assert time.monotonic() < end
+        ask(pid, lambda found: found["cycles"])
+        says = f"lockswap profile: sh has ended and left 1 process ({pid}) behind"
+        assert run.stderr.readline().startswith(says)
+        os.kill(*((run.pid, signal.SIGINT) if interrupted else (pid, signal.SIGKILL)))
+        _, said = run.communicate(timeout=_PATIENCE_S)
+        assert run.returncode == 0 and f"A deadlock of 2 threads of process {pid}" in " ".join(said.split())
+        kept = re.search(r"goes on, and records in (\S+):", said)
+        assert bool(kept) == interrupted
+        if kept:
+            assert f"A deadlock of 2 threads of process {pid}" in " ".join(
+                profile_of(Path(kept[1]), "--from", kept[1])[0].split()
+            )
+            shutil.rmtree(kept[1])
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(("case", "threads"), [("deadlock", 2), ("chain", 2), ("reader", 1)])
@@ -78,7 +122,8 @@ def test_a_window(tmp_path, case, threads):
         said, data = profile_of(out, "--pid", child.pid, "--seconds", 1, "-o", out)
     said = " ".join(said.split())
     count = f"{threads} thread{'s' if threads > 1 else ''}"
-    assert f"{count} still waited for a lock at the end" in said
+    first = f"A deadlock of {count}" if case == "deadlock" else f"{count} still waited for a lock at the end"
+    assert first in said and "`lockswap why PID` says who keeps them waiting" in said
     assert "ended without exit" not in said
     assert all(wait["age_ns"] > 1e9 for wait in data["unfinished"])
 

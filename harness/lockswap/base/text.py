@@ -77,7 +77,8 @@ def words(items: Iterable[object]) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
+    """'1 process', '2 processes'."""
+    return f"{count} {word}{'' if count == 1 else 'es' if word.endswith('s') else 's'}"
 
 
 def time(ns: float) -> str:

@@ -13,6 +13,8 @@ _MOSTLY_READ = 0.9
 def hint(lock: Lock, profile: Profile) -> str:
     """The first that holds: each names what costs more than what comes after it can mend."""
     still = sum(one.lock is lock for one in profile.unfinished)
+    if any(one.lock is lock and one.circle for one in profile.unfinished):
+        return "Threads that waited for it were in a deadlock. Take the locks in one order everywhere."
     if still:
         threads = f"{plural(still, 'thread')} still waited for it at the end"
         return f"{threads}. Find out first who kept {'it' if still == 1 else 'them'} waiting."

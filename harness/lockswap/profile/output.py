@@ -131,7 +131,10 @@ def _lock(lock: Lock) -> dict:
 
 
 def _unfinished(wait: Unfinished) -> dict:
-    """after_start_ns: when it began, after its process. age_ns: null if nobody knows when the process ended."""
+    """after_start_ns: when it began, after its process. age_ns: null if nobody knows when the process ended.
+
+    deadlock: the threads of the one that it is in, each of which waits for the next one; none if it is in none.
+    """
     return {
         "kind": wait.lock.kind,
         "lock": wait.lock.name,
@@ -139,6 +142,7 @@ def _unfinished(wait: Unfinished) -> dict:
         "tid": wait.tid,
         "age_ns": wait.age_ns,
         "after_start_ns": wait.after_start_ns,
+        "deadlock": list(wait.circle),
         **_side(Side(wait.mode, wait.stack)),
     }
 

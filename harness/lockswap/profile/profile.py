@@ -4,19 +4,21 @@ import contextlib
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen
-from lockswap.profile import diff, diff_report, output, recording, report, summary
+from lockswap.base.text import words
+from lockswap.profile import background, deadlocks, diff, diff_report, output, recording, report, summary
 from lockswap.profile import look as live
 from lockswap.profile.window import difference
 from lockswap.run import extra_preload, preload_order, program, sanitizer
@@ -24,6 +26,7 @@ from lockswap.run.ended import Ended
 from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import STRICT, clean_environment, ld_preload
 
+_LEAST_ROOM = 8 << 20  # bytes; a recording begins with less
 _NOTHING = "no process that was started took the library, or could make its file"
 
 
@@ -36,8 +39,7 @@ class Run:
     wall_s: float | None = None
     cpu_s: float | None = None
     slept: int | None = None  # how often threads did, of all its processes
-    pid: int | None = None  # of the program itself
-    end_ns: int | None = None  # when that ended
+    ended_ns: dict[int, int] = field(default_factory=dict)  # by process, where it is known
     raw_status: int | None = None  # as subprocess has it
     ended: str = ""  # in a clause, how it ended, if not well
 
@@ -62,12 +64,57 @@ def run(
     warnings += sanitizer.warnings(command) if rwlock or mutex else []
     for warning in warnings:
         print(f"lockswap: warning: {warning}", file=sys.stderr)
-    with tempfile.TemporaryDirectory(prefix="lockswap-profile-") as folder:
-        env["LOCKSWAP_PROFILE"] = folder if out is None else str(out.absolute())
+    folder = Path(tempfile.mkdtemp(prefix="lockswap-profile-")) if out is None else out.absolute()
+    env["LOCKSWAP_PROFILE"] = str(folder)
+    still_run: list[int] = []
+    try:
+        begin = time.monotonic()
         done = _run(path, command, env)
-        _show(reader, Path(env["LOCKSWAP_PROFILE"]), done, top, out)
+        followed = background.follow(folder, Path(command[0]).name)
+        still_run = followed.still_run
+        if followed.ended_ns or still_run:
+            assert done.cpu_s is not None
+            done = replace(
+                done,
+                wall_s=time.monotonic() - begin,
+                cpu_s=done.cpu_s + followed.cpu_s,
+                ended_ns=done.ended_ns | followed.ended_ns,
+            )
+        if not any(folder.glob(f"*{recording.SUFFIX}")):
+            _refuse_full_disk(folder, out)
+        _show(reader, folder, done, top, out)
+    finally:
+        if still_run:
+            _say_what_records(still_run, folder)
+        elif out is None:
+            shutil.rmtree(folder, ignore_errors=True)
     assert done.status is not None
     return done.status
+
+
+def _refuse_full_disk(folder: Path, out: Path | None) -> None:
+    disk = os.statvfs(folder)
+    free = disk.f_bavail * disk.f_frsize
+    if free > _LEAST_ROOM:
+        return
+    _remove_empty(out)
+    cure = "make room, or name a folder elsewhere by " + ("TMPDIR" if out is None else "-o")
+    raise UserError(f"nothing was recorded: there is no room in {folder} ({free // 1024} kB are free); {cure}")
+
+
+def _remove_empty(out: Path | None) -> None:
+    if out is not None:
+        with contextlib.suppress(OSError):
+            out.rmdir()
+
+
+def _say_what_records(pids: list[int], folder: Path) -> None:
+    what = f"process {pids[0]} goes" if len(pids) == 1 else f"processes {words(pids)} go"
+    print(
+        f"lockswap profile: {what} on, and {'records' if len(pids) == 1 else 'record'} in {folder}: "
+        f"`lockswap profile --from {folder}` shows it, `lockswap why {pids[0]}` who waits",
+        file=sys.stderr,
+    )
 
 
 def read(paths: Paths, folder: Path, top: int) -> int:
@@ -99,7 +146,12 @@ def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) ->
     if first is not None and first.recording != last.recording:
         raise UserError(f"process {pid} has begun another program meanwhile; ask again")
     process = difference(first.process, last.process) if first is not None else last.process
-    process |= {"runs": True, "begin_ns": begin_ns, "end_ns": time.monotonic_ns()}
+    process |= {
+        "deadlocks": deadlocks.circles(process),
+        "runs": True,
+        "begin_ns": begin_ns,
+        "end_ns": time.monotonic_ns(),
+    }
     wall = time.monotonic() - begin
     slept_meanwhile = sum(max(0, n - slept.get(tid, 0)) for tid, n in live.sleeps(pid).items())
     run_ = Run([last.process["program"]], None, wall, live.cpu_seconds(pid) - before, slept_meanwhile)
@@ -166,7 +218,7 @@ def _run(path: str, command: list[str], env: dict[str, str]) -> Run:
     wall = time.monotonic() - begin
     cpu, slept = (after - first for after, first in zip(_used(), before, strict=True))
     shell_status = Ended(command, status).shell_status
-    return Run(command, shell_status, wall, cpu, int(slept), child.pid, end_ns, status)
+    return Run(command, shell_status, wall, cpu, int(slept), {child.pid: end_ns}, status)
 
 
 def _used() -> tuple[float, int]:
@@ -177,6 +229,8 @@ def _used() -> tuple[float, int]:
 
 def _show(reader: Path, folder: Path, run_: Run, top: int, out: Path | None) -> None:
     recorded = recording.read(reader, sorted(folder.glob(f"*{recording.SUFFIX}")))
+    for process in recorded["processes"]:
+        process["deadlocks"] = deadlocks.circles(process)
     _note_ends(recorded["processes"], folder, run_)
     if run_.raw_status is not None:
         seen = frozenset(one["program"] for one in recorded["processes"])
@@ -185,7 +239,7 @@ def _show(reader: Path, folder: Path, run_: Run, top: int, out: Path | None) -> 
 
 
 def _note_ends(processes: list[dict], folder: Path, run_: Run) -> None:
-    """Of processes that did not come to their end by themselves: some run still, and of one it is known when it ended.
+    """Of processes that did not end by themselves: some run still, and of some it is known when they ended.
 
     What calls exec has several recordings, and ends in the last of them.
     """
@@ -195,16 +249,14 @@ def _note_ends(processes: list[dict], folder: Path, run_: Run) -> None:
             continue
         if live.records_in(one["pid"], folder):
             one["runs"] = True
-        elif one["pid"] == run_.pid:
-            one["exit_ns"] = run_.end_ns
+        elif one["pid"] in run_.ended_ns:
+            one["exit_ns"] = run_.ended_ns[one["pid"]]
 
 
 def _print(profile: summary.Profile, top: int, out: Path | None) -> None:
     if not profile.processes:
         print(f"lockswap profile: nothing was recorded: {profile.run.ended or _NOTHING}", file=sys.stderr)
-        if out is not None:
-            with contextlib.suppress(OSError):
-                out.rmdir()  # it is empty
+        _remove_empty(out)
         return
     text = report.as_text(profile, top)
     print(text, file=sys.stderr, end="")

@@ -33,14 +33,12 @@ _WORDS = {EXCLUSIVE: "writer", SHARED: "reader", "unknown": "thread"}
 
 
 def as_text(profile: Profile, top: int) -> str:
-    lines = [_title(profile)]
+    lines = [_title(profile), *_unfinished(profile)]
     waited = [lock for lock in profile.locks if lock.contended or lock.timeouts]
     for number, lock in enumerate(waited[:top], 1):
         lines += ["", *_lock(number, lock, profile)]
-    going_on = [one for one in profile.unfinished if one.lock.kind in LOCKS]
     if not waited:
-        lines += ["", "No wait for a lock has ended." if going_on else "No thread has waited for a lock."]
-    lines += _unfinished(going_on)
+        lines += ["", "No wait for a lock has ended." if _stuck(profile) else "No thread has waited for a lock."]
     lines += _rest(profile, waited, top)
     lines += _conds(profile)
     lines += _meetings(profile)
@@ -53,7 +51,7 @@ def _title(profile: Profile) -> str:
     words = [f"lockswap profile: {shlex.join(run.command)}" if run.command else "lockswap profile"]
     if run.wall_s is not None:
         words.append(f"{time(run.wall_s * 1e9)}, {time(run.cpu_s * 1e9)} of processor time")
-    words.append(plural(len(profile.processes), "process").replace("processs", "processes"))
+    words.append(plural(len(profile.processes), "process"))
     if run.ended:
         words.append(run.ended)
     return wrapped("; ".join(words), "", "  ")
@@ -148,22 +146,58 @@ def _chain(pair: Pair) -> list[str]:
     return lines
 
 
-def _unfinished(waits: list[Unfinished]) -> list[str]:
-    """By lock and place; the longest first."""
-    if not waits:
-        return []
+def _stuck(profile: Profile) -> list[Unfinished]:
+    """Those that waited for a lock, or in a deadlock; for conditions and the like idle threads wait, too."""
+    return [one for one in profile.unfinished if one.circle or one.lock.kind in LOCKS]
+
+
+def _unfinished(profile: Profile) -> list[str]:
+    """What had not ended: first deadlocks, then the others by lock and place, the longest first."""
+    waits, lines = _stuck(profile), []
+    circles = {(one.pid, frozenset(one.circle)): one for one in waits if one.circle}
+    for one in circles.values():
+        lines += ["", *_deadlock(one, waits)]
+    others = [one for one in waits if not one.circle]
+    if others:
+        more = " more" if circles else ""
+        first = f"{len(others):,}{more} thread{'s' * (len(others) > 1)} still waited for a lock at the end"
+        longest = len(others) > 1 and others[0].age_ns is not None
+        lines += ["", f"{first}, the longest {_how_long(others[0])}:" if longest else f"{first}:"]
+        lines += _by_place(others)
+    if lines and all(process.get("runs") for process in profile.processes):
+        lines.append(wrapped("`lockswap why PID` says who keeps them waiting.", "    ", "    "))
+    return lines
+
+
+def _deadlock(one: Unfinished, waits: list[Unfinished]) -> list[str]:
+    by_thread = {other.tid: other for other in waits if other.pid == one.pid}
+    if len(one.circle) == 1:
+        lines = [f"A deadlock: thread {one.tid} of process {one.pid} waits for a lock that it holds itself:"]
+    else:
+        head = f"A deadlock of {len(one.circle)} threads of process {one.pid}, each of which waits for the next one:"
+        lines = [wrapped(head, "", "  ")]
+    for tid in one.circle:
+        wait = by_thread[tid]
+        text = f"thread {tid}, {_how_long(wait)}: {_what(wait)}, at {wait.site}"
+        lines.append(wrapped(text, "    - ", "      "))
+    return lines
+
+
+def _what(wait: Unfinished) -> str:
+    return "the end of the next one" if wait.lock.kind == "join" else f"{wait.lock.kind} {wait.lock.name}"
+
+
+def _by_place(waits: list[Unfinished]) -> list[str]:
     groups: dict[tuple, list[Unfinished]] = {}
     for one in waits:
         groups.setdefault((one.lock.kind, one.lock.name, one.site), []).append(one)
-    first = f"{plural(len(waits), 'thread')} still waited for a lock at the end"
-    longest = len(waits) > 1 and waits[0].age_ns is not None
-    lines = ["", f"{first}, the longest {_how_long(waits[0])}:" if longest else f"{first}:"]
+    lines = []
     for (kind, name, place), those in [*groups.items()][:_UNFINISHED]:
         who = f"{plural(len(those), 'thread')}, one " if len(those) > 1 else ""
         lines.append(wrapped(f"{who}{_how_long(those[0])}: {kind} {name}, at {place}", "    - ", "      "))
     if len(groups) > _UNFINISHED:
         lines.append(f"    {len(groups) - _UNFINISHED} more places; -o DIR has them")
-    return [*lines, "    `lockswap why PID` says who keeps them waiting, while the program runs."]
+    return lines
 
 
 def _still_waiting(lock: Lock, profile: Profile) -> int:
@@ -287,7 +321,7 @@ def _coverage(profile: Profile) -> list[str]:
     words += _sleeps(profile)
     gone = sum(not one["ended"] and not one.get("runs") for one in profile.processes)
     if gone:
-        words.append(f"{plural(gone, 'process').replace('processs', 'processes')} ended without exit, or by exec.")
+        words.append(f"{plural(gone, 'process')} ended without exit, or by exec.")
     if dropped := {name: count for name, count in profile.dropped.items() if name in _DROPPED and count}:
         words.append(f"Left out: {', '.join(f'{count:,} {_DROPPED[name]}' for name, count in dropped.items())}.")
     if profile.changed:

@@ -146,6 +146,7 @@ class Unfinished:
     after_start_ns: int  # when it began
     age_ns: int | None  # None: nobody knows when the process ended
     stack: tuple[Function, ...]
+    circle: tuple[int, ...] = ()  # the threads of the deadlock that it is in: each waits for the next one
 
     @property
     def site(self) -> Function:
@@ -209,11 +210,13 @@ class _Summary:
         stacks = {stack["id"]: tuple(self._names.stack(process, stack["frames"])) for stack in process["stacks"]}
         process["locks"] = [lock for lock in process["locks"] if not is_probe(process, lock)]
         by_class = {one["class"]: self._add_lock(process, one, stacks) for one in process["locks"]}
+        circles = {tid: tuple(circle) for circle in process.get("deadlocks", []) for tid in circle}
         for tid, one in _waits_now(process):
             if lock := by_class.get(one["class"]):
                 stack = stacks.get(one["stack"]) or tuple(self._names.frame(process, frames[one["caller"]]))
                 who = (lock, one["mode"], process["pid"], tid)
-                self.unfinished.append(Unfinished(*who, one["after_start_ns"], _age(process, one), stack))
+                since = (one["after_start_ns"], _age(process, one))
+                self.unfinished.append(Unfinished(*who, *since, stack, circles.get(tid, ())))
         numbered = {
             one["pair"]: (lock, _add_pair(lock, one, stacks))
             for one in process["pairs"]
