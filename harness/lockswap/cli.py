@@ -331,7 +331,7 @@ def fuzz_command(delay: int | None, command: tuple[str, ...], **options: object)
     help="Compare two profiles: folders of -o or --from, or their profile.json.",
 )
 @click.option("--json", "as_json", is_flag=True, help="--diff as JSON.")
-@click.option("--pid", type=click.IntRange(1), metavar="PID", help="Some seconds of a process that is recorded.")
+@click.option("--pid", type=click.IntRange(1), metavar="PID", help="Look at a running process for some seconds.")
 @click.option("--seconds", type=click.FloatRange(0.1), metavar="S", help="Of --pid, for so long.  [10]")
 @click.option("--rwlock", "-l", metavar="LOCK", help="Under this reader-writer lock. Default: glibc's.")
 @click.option("--mutex", "-m", metavar="MUTEX", help="Under this mutex. Default: glibc's.")
@@ -362,7 +362,8 @@ def profile_command(
     lockswap profile --diff hot better
     """
     from lockswap.base.paths import Paths
-    from lockswap.profile import profile
+    from lockswap.profile import profile, sampled_report
+    from lockswap.profile.attach import WithoutLockswapError
 
     if both:
         if command or folder or pid is not None or seconds is not None or rwlock or mutex or preload_first:
@@ -373,7 +374,10 @@ def profile_command(
     if pid is not None:
         if command or folder or rwlock or mutex or preload_first:
             raise UserError("--pid looks at a process that runs; of the rest only --seconds, --top and -o go with it")
-        return profile.watch(Paths.find(), pid, seconds or 10.0, top, out)
+        try:
+            return profile.watch(Paths.find(), pid, seconds or 10.0, top, out)
+        except WithoutLockswapError:
+            return sampled_report.watch(pid, seconds or 10.0, top, out)
     if seconds is not None:
         raise UserError("--seconds goes with --pid; what is recorded, or run here, is looked at as a whole")
     if folder is not None:

@@ -3,11 +3,15 @@
 import ctypes.util
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from test_profile import PROGRAMS, ROOT, environment, line_of, lockswap
@@ -16,9 +20,13 @@ sys.path.insert(0, str(ROOT / "harness"))
 
 from lockswap.base.paths import Paths
 from lockswap.outside import target, unwind
-from lockswap.profile import unrecorded, why
+from lockswap.outside.stacks import Stacks
+from lockswap.outside.stop import Stops
+from lockswap.profile import sampled_report, unrecorded, why
 from lockswap.profile.attach import Attached
 from lockswap.profile.live import State
+from lockswap.profile.sampled import Sampler
+from lockswap.profile.symbolizer import Function
 
 HUNG = PROGRAMS / "profile_hung"
 UNPREPARED = PROGRAMS / "profile_unprepared"
@@ -188,6 +196,44 @@ def test_a_lock_that_came_with_the_fork():
     assert holder["state"] == f"is a thread of process {parent.pid}, which had the lock when this one was forked"
 
 
+# Far more than a stop takes, but on a busy machine a thread has such gaps anyway: so there are some looks.
+_LONGEST_STOP_US = 50_000
+_LOOKS = 5
+
+
+@needs_libdw
+def test_a_thread_that_runs_is_stopped_for_a_moment(tmp_path):
+    gaps = []
+    with (tmp_path / "gaps").open("w+") as file:
+        child = subprocess.Popen([UNPREPARED, "clock"], env=environment(), stdout=file)
+        try:
+            ask(child.pid, waiting(2))
+            for _ in range(_LOOKS):
+                before = file.seek(0, os.SEEK_END)
+                found = why.as_data(state_of(child.pid))
+                file.seek(before)
+                gaps.append(max(map(int, file.read().split()), default=0))
+                assert found["longest_stop_ns"] > 0
+                clock = named(found, "clock")
+        finally:
+            child.kill()
+            child.wait()
+    assert any("looks_at_the_clock unprepared.c" in frame for frame in clock["stack_now"]) or not clock["stack_now"]
+    assert min(gaps) < _LONGEST_STOP_US, gaps
+
+
+@needs_libdw
+def test_a_stop_breaks_no_call_off():
+    """The program aborts if epoll_wait does not run into its time limit."""
+    with started(UNPREPARED, "polls") as child, target.Target(child.pid) as process:
+        stops = Stops(process)
+        end = time.monotonic() + _PATIENCE_S
+        while len(tids := [int(one.name) for one in Path(f"/proc/{child.pid}/task").iterdir()]) < 3:
+            assert time.monotonic() < end
+        assert sum(stops.take(tid, 64, lambda: True) is not None for _ in range(40) for tid in tids) > 0
+        assert child.poll() is None
+
+
 def test_a_program_that_waits_for_no_lock():
     with started("sleep", "60") as child:
         done = lockswap("why", child.pid)
@@ -225,3 +271,115 @@ def test_what_the_kernel_refuses_is_said_in_a_line(monkeypatch, tmp_path, scope,
     line = target.refusal(4711)
     assert line.startswith("process 4711 runs without lockswap, and the kernel does not let you look into it: ")
     assert says in line and "\n" not in line
+
+
+def sampled(pid: int, seconds: float = 1.0) -> dict:
+    """Samples again until there is something of the holder."""
+    attached = Attached(pid, needs_recording=False)
+    end = time.monotonic() + _PATIENCE_S
+    while True:
+        with target.Target(pid) as process:
+            stacks = Stacks(process)
+            found = Sampler(attached, process, stacks).run(seconds)
+        places = sampled_report.Places(attached, found.stacks(), {one.address for one in found.locks.values()})
+        locks = sampled_report.named(found, places)
+        data = sampled_report.as_data(pid, found, locks, stacks)
+        if data["locks"] and sum(one["samples"] for one in data["locks"][0]["holder_stacks"]) >= _STACKS:
+            return data
+        assert time.monotonic() < end, data
+        seconds *= 2
+
+
+_STACKS = 4
+PLANTED = [  # case, kind of mutex, the lock, its holder and its waiter
+    *(("sleeps", kind, "mutex hot", "sleeps with hot", "waits for hot") for kind in KINDS),
+    ("computes", "normal", "mutex hot", "computes with hot", ""),
+    ("polls", "normal", "mutex hot", "polls with hot", ""),
+    ("reads", "normal", "mutex hot", "reads with hot", ""),
+    ("object", "normal", "mutex at uses_object {}", "sleeps with the object", "waits for the object"),
+    ("two", "normal", "mutex hot", "sleeps with hot", "waits for hot"),
+    ("condition", "normal", "mutex hot", "fills with hot", ""),
+    ("writes", "normal", "rwlock table", "writes the table", ""),
+]
+
+
+@needs_libdw
+@pytest.mark.parametrize(("case", "kind", "lock", "holds", "wants"), PLANTED)
+def test_the_hottest_lock_its_holder_and_the_line(case, kind, lock, holds, wants):
+    with started(UNPREPARED, case, kind) as child:
+        found = sampled(child.pid)
+    first = found["locks"][0]
+    assert f"{first['kind']} {first['lock']}" == lock.format(at(wants) if wants else ""), first
+    assert set(first["owners"]) <= {"one", "other"}
+    assert any(frame.endswith(at(holds)) for frame in first["holds"][0]["stack"]), first["holds"]
+    if wants:
+        assert any(stack["stack"][0].endswith(at(wants)) for stack in first["waiter_stacks"])
+
+
+@needs_libdw
+def test_samples_by_the_command(tmp_path):
+    with started(UNPREPARED, "sleeps") as child:
+        done = lockswap("profile", "--pid", child.pid, "--seconds", 1, "-o", tmp_path / "out")
+    assert done.returncode == 0, done
+    assert " from outside, since it runs without lockswap" in done.stderr.replace("\n ", "")
+    assert "1. mutex hot (1 object" in done.stderr and "the longest for" in done.stderr.replace("\n", " ")
+    found = json.loads((tmp_path / "out/samples.json").read_text())
+    assert found["locks"][0]["lock"] == "hot" and found["samples"] > 0
+    assert (tmp_path / "out/profile.txt").read_text() in done.stderr
+
+
+def test_a_program_without_waits_is_sampled():
+    with started("sleep", "60") as child:
+        done = lockswap("profile", "--pid", child.pid, "--seconds", 0.2)
+    assert done.returncode == 0 and "No thread was seen waiting for a lock." in done.stderr
+
+
+def test_a_program_that_ends_while_it_is_sampled(monkeypatch, capsys):
+    sample = Sampler._sample
+    with started("sleep", "60") as child:
+
+        def sample_and_kill(self: Sampler, with_owner: bool) -> bool:
+            try:
+                return sample(self, with_owner)
+            finally:
+                child.kill()  # its status is not asked for yet
+
+        monkeypatch.setattr(Sampler, "_sample", sample_and_kill)
+        assert sampled_report.watch(child.pid, 3600, 20, None) == 0
+    assert "It ended meanwhile." in capsys.readouterr().err
+
+
+def test_what_most_stacks_share():
+    main, held, deep, other = (Function(name) for name in ("main", "held", "deep", "other"))
+    stacks = Counter({(main, held, deep): 4, (main, held, other): 3, (main, held): 2, (other,): 1})
+    assert sampled_report.common_paths(stacks) == [(0.9, (main, held)), (0.1, (other,))]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+@needs_libdw
+def test_the_same_user_need_not_be_root():
+    """The program lies where that user may read; the harness may not, so it is loaded before."""
+    script = (
+        "import os, subprocess, sys\n"
+        "import lockswap.cli, lockswap.profile.unrecorded, lockswap.profile.why as why\n"
+        "from lockswap.base.errors import UserError\n"
+        "from lockswap.profile.attach import Attached\n"
+        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "try: print(why.as_text(why.unrecorded.read(Attached(int(sys.argv[1]), needs_recording=False))))\n"
+        "except UserError as error: print(error)\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "profile_hung"
+        shutil.copy(HUNG, program)
+        Path(folder).chmod(0o755)
+        child = subprocess.Popen([program, "deadlock"], user=65534, group=65534, extra_groups=[])
+        try:
+            ask(child.pid, lambda found: found["cycles"])
+            command = [sys.executable, "-c", script]
+            done = subprocess.run([*command, str(child.pid)], env=environment(), capture_output=True, text=True)
+            refused = subprocess.run([*command, str(os.getpid())], env=environment(), capture_output=True, text=True)
+        finally:
+            child.kill()
+            child.wait()
+    assert "a deadlock\n" in done.stdout and line_of("waits for b", "hung.c") in done.stdout, done
+    assert "may not be looked at; ask as that user or as root" in refused.stdout, refused

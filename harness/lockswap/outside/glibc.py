@@ -6,7 +6,7 @@ signals moved with 2.41 (docs/glibc.md).
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lockswap.outside.target import FutexWait, Target
 
@@ -64,7 +64,7 @@ def waited_for(target: Target, wait: FutexWait, functions: Sequence[str], tids: 
     """
     kind = _by_name(wait, functions) or _by_memory(target, wait, tids)
     if kind == "mutex":
-        return Waited("mutex", wait.address, EXCLUSIVE, _mutex_owner(target, wait.address))
+        return _with_owner(target, Waited("mutex", wait.address))
     if kind == "rwlock":
         return _rwlock(target, wait)
     if kind == "cond":
@@ -108,6 +108,17 @@ def _by_memory(target: Target, wait: FutexWait, tids: Collection[int]) -> str:
     return "futex"
 
 
+def _with_owner(target: Target, waited: Waited) -> Waited:
+    return replace(waited, owner=owner_of(target, waited))
+
+
+def owner_of(target: Target, waited: Waited) -> int:
+    """The thread that holds a mutex, or an rwlock exclusively; 0: none."""
+    if waited.kind == "mutex":
+        return _mutex_owner(target, waited.address)
+    return target.word(waited.address + _CURRENT_WRITER) or 0 if waited.kind == "rwlock" else 0
+
+
 def _mutex_owner(target: Target, address: int) -> int:
     owner = target.word(address + 4 * _OWNER) or 0
     if owner in _NO_OWNERS:
@@ -127,7 +138,7 @@ def _rwlock(target: Target, wait: FutexWait) -> Waited:
         begin, mode = wait.address - _PHASE, SHARED if wait.value & 1 else EXCLUSIVE
     else:
         begin, mode = wait.address, SHARED
-    return Waited("rwlock", begin, mode, target.word(begin + _CURRENT_WRITER) or 0)
+    return _with_owner(target, Waited("rwlock", begin, mode))
 
 
 def cond_begin(target: Target, address: int) -> int:

@@ -1,11 +1,12 @@
 """Stacks of a process's threads. A thread that sleeps is looked at without a stop, as long as that is enough."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from lockswap.outside.glibc import is_lock_function
 from lockswap.outside.stop import Stops
-from lockswap.outside.target import Glimpse, Target
+from lockswap.outside.target import Call, Target
 from lockswap.outside.unwind import Frame, Stack, Unwinder
 
 _SIZE = 1 << 16
@@ -39,25 +40,25 @@ class Stacks:
             if "libdw.so" not in str(error):
                 self.missing = f"libdw: {error}"
 
-    def asleep(self, tid: int, seen: Glimpse) -> Stack:
-        """Without a stop. It is of use only if another glimpse afterwards is equal."""
-        if self._unwinder is None or seen.call is None:
+    def asleep(self, tid: int, call: Call | None) -> Stack:
+        """Without a stop. It is of use only if the thread is seen in the same call afterwards."""
+        if self._unwinder is None or call is None:
             return _NOTHING
-        machine, call = self._target.machine, seen.call
+        machine = self._target.machine
         registers = {machine.sp: call.sp, machine.pc: call.pc}
         return self._unwinder.stack(tid, registers, call.sp, self._target.read(call.sp, _SIZE))
 
-    def now(self, tid: int) -> Stack:
-        """By a stop, if there is no other way and the thread can't notice it."""
+    def now(self, tid: int, still: Callable[[], bool] = lambda: True) -> Stack:
+        """By a stop, if there is no other way and the thread can't notice it. Empty if `still` is false by then."""
         before = self._target.glimpse(tid)
         if self._unwinder is None or before is None:
             return _NOTHING
-        found = self.asleep(tid, before) if before.sleeps else _NOTHING
-        if found.is_whole and self._target.glimpse(tid) == before:
+        found = self.asleep(tid, before.call) if before.sleeps else _NOTHING
+        if found.frames and not (still() and self._target.glimpse(tid) == before):
+            found = _NOTHING
+        if found.is_whole or not self._target.goes_on(before.call):
             return found
-        if not self._target.goes_on(before.call):
-            return found
-        stopped = self.stops.take(tid, _SIZE)
+        stopped = self.stops.take(tid, _SIZE, still)
         if stopped is None:
             return found
         base = stopped.registers[self._target.machine.sp]

@@ -9,15 +9,17 @@ import gc
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from lockswap.outside.target import Target
 
-_SEIZE, _INTERRUPT, _DETACH, _GETREGSET = 0x4206, 0x4207, 17, 0x4204
+_SEIZE, _INTERRUPT, _DETACH, _GETREGSET, _SETREGSET = 0x4206, 0x4207, 17, 0x4204, 0x4205
+_BROKEN_OFF = (1 << 64) - errno.EINTR
 _NT_PRSTATUS = 1
 _WALL = 0x40000000
 _EVENT_STOP = 128
-_PATIENCE_S = 0.04
+_PATIENCE_S = 0.03
 _YIELDS = 20
 _LEAST_NAP_S, _MOST_NAP_S = 20e-6, 1e-3
 
@@ -45,11 +47,12 @@ class Stops:
         self.longest_s = 0.0
         self.refused = False  # another tracer was there
 
-    def take(self, tid: int, stack_size: int) -> Stopped | None:
-        """None: the thread has ended, another process traces it, or it did not stop in time."""
+    def take(self, tid: int, stack_size: int, still: Callable[[], bool]) -> Stopped | None:
+        """`still` is asked while the thread stands. None: it says no, or the thread has ended, another process traces
+        it, or it did not stop in time."""
         found: list[Stopped] = []
         # The end of a tracer's thread detaches from what did not stop in time, as from a thread that reads a dead disk.
-        worker = threading.Thread(target=self._take, args=(tid, stack_size, found))
+        worker = threading.Thread(target=self._take, args=(tid, stack_size, still, found))
         was_enabled = gc.isenabled()
         gc.disable()
         try:
@@ -60,7 +63,7 @@ class Stops:
                 gc.enable()
         return found[0] if found else None
 
-    def _take(self, tid: int, stack_size: int, found: list[Stopped]) -> None:
+    def _take(self, tid: int, stack_size: int, still: Callable[[], bool], found: list[Stopped]) -> None:
         if _libc.ptrace(_SEIZE, tid, None, None) != 0:
             self.refused |= ctypes.get_errno() == errno.EPERM
             return
@@ -73,11 +76,26 @@ class Stops:
             read = _libc.ptrace(_GETREGSET, tid, _NT_PRSTATUS, ctypes.byref(vector))
             registers = self._target.machine.by_number(copied.raw) if read == 0 else {}
             stack = self._target.read(registers[self._target.machine.sp], stack_size) if registers else b""
-            _libc.ptrace(_DETACH, tid, None, signal or None)
+            is_still = still()
             if registers:
+                self._call_again(tid, copied, vector)
+            _libc.ptrace(_DETACH, tid, None, signal or None)
+            if registers and is_still:
                 found.append(Stopped(registers, stack))
         self.count += 1
         self.longest_s = max(self.longest_s, time.monotonic() - begin)
+
+    def _call_again(self, tid: int, copied: ctypes.Array, vector: _Vector) -> None:
+        """If the stop has broken off a call, which its thread entered in that moment, has the thread make it again."""
+        machine = self._target.machine
+        words = (ctypes.c_uint64 * len(machine.registers)).from_buffer(copied)
+        if words[machine.number] not in machine.broken_off or words[machine.result] != _BROKEN_OFF:
+            return
+        if self._target.has_signal(tid):
+            return  # that would have broken it off as well
+        words[machine.result] = words[machine.number]
+        words[machine.counter] -= machine.instruction
+        _libc.ptrace(_SETREGSET, tid, _NT_PRSTATUS, ctypes.byref(vector))
 
 
 def _wait(tid: int, end: float) -> int | None:

@@ -104,6 +104,10 @@ class Target:
         state = next((one.split()[1] for one in lines if one.startswith("State:")), "")
         return Glimpse(_call(line), " ".join(lines[-2:]), state)
 
+    def call(self, tid: int) -> Call | None:
+        """None: it runs. Raises OSError if the thread has ended."""
+        return _call(_read(f"{self._proc}/task/{tid}/syscall"))
+
     def futex_wait(self, call: Call | None) -> FutexWait | None:
         """None: it sleeps in another call, or runs."""
         if call is None or call.number != self.machine.futex:
@@ -113,6 +117,16 @@ class Target:
         if command not in _WAITS:
             return None
         return FutexWait(address, value & 0xFFFFFFFF, command, bool(operation & _PRIVATE), limit != 0)
+
+    def has_signal(self, tid: int) -> bool:
+        """Whether a signal is pending that the thread doesn't block."""
+        try:
+            status = _read(f"{self._proc}/task/{tid}/status")
+        except OSError:
+            return False
+        masks = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("Sig", "Shd")))
+        pending, shared, blocked = (int(masks.get(name, "0"), 16) for name in ("SigPnd", "ShdPnd", "SigBlk"))
+        return bool((pending | shared) & ~blocked)
 
     def goes_on(self, call: Call | None) -> bool:
         """Whether a thread that is stopped in this call does not notice it."""

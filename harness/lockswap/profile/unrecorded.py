@@ -58,7 +58,7 @@ def _look(target: Target, stacks: Stacks, tasks: dict[int, Task]) -> list[_Seen]
         wait = target.futex_wait(glimpse.call) if glimpse is not None else None
         if glimpse is None or wait is None or not glimpse.sleeps:
             continue
-        stack = stacks.asleep(tasks[tid].tid, glimpse)
+        stack = stacks.asleep(tasks[tid].tid, glimpse.call)
         waited = waited_for(target, wait, split(stack).functions, tasks.keys())
         found.append(_Seen(tid, glimpse, wait, stack, waited))
     time.sleep(max(0.0, end - time.monotonic()))
@@ -112,19 +112,25 @@ def _elsewhere(attached: Attached, tid: int, is_private: bool) -> tuple[str, str
 
 
 def _note(stacks: Stacks) -> str:
-    count, longest = stacks.stops.count, stacks.stops.longest_s
-    stopped = f"{count} threads were stopped, one by one, the longest for {longest * 1e3:.1f} ms"
-    if count < 2:
-        stopped = f"1 thread was stopped, for {longest * 1e3:.1f} ms" if count else "No thread was stopped"
     lines = [
         "It runs without lockswap, so its locks were read from its memory: who holds a lock for reading, since when,",
-        f"and what is held while nobody waits for it isn't known there. {stopped}.",
+        f"and what is held while nobody waits for it isn't known there. {stops_in_words(stacks)[0]}",
     ]
+    return "\n".join(lines + stops_in_words(stacks)[1:])
+
+
+def stops_in_words(stacks: Stacks) -> list[str]:
+    """How threads were stopped, and what was not to be had."""
+    count, longest = stacks.stops.count, stacks.stops.longest_s
+    lines = ["No thread was stopped."]
+    if count:
+        who = "1 thread was stopped" if count == 1 else f"There were {count} stops of a thread, the longest"
+        lines = [f"{who} for {longest * 1e3:.1f} ms."]
     if stacks.missing:
         lines.append(f"There are no stacks: {stacks.missing}.")
     if stacks.stops.refused:
         lines.append("Some stacks are missing: another process traces the program, such as a debugger.")
-    return "\n".join(lines)
+    return lines
 
 
 class Places:
@@ -152,6 +158,8 @@ class Places:
         """Without what all threads begin with."""
         found: list[Function] = []
         for n, one in enumerate(frames):
+            if one.symbol.startswith("__libc_start"):
+                break  # behind it comes _start, which has no name in a stripped program
             place = self._frames.get(one)
             if place is not None:
                 found += self._names.frame(self._known, place, innermost=n == 0 and not one.is_innermost)
