@@ -196,7 +196,7 @@ def test_a_lock_that_came_with_the_fork():
     assert holder["state"] == f"is a thread of process {parent.pid}, which had the lock when this one was forked"
 
 
-# Far more than a stop takes, but on a busy machine a thread has such gaps anyway: so there are some looks.
+# Far more than a stop takes. On a virtual machine a thread has such gaps anyway, so there are some looks.
 _LONGEST_STOP_US = 50_000
 _LOOKS = 5
 
@@ -280,8 +280,9 @@ def sampled(pid: int, seconds: float = 1.0) -> dict:
     while True:
         with target.Target(pid) as process:
             stacks = Stacks(process)
-            found = Sampler(attached, process, stacks).run(seconds)
-        places = sampled_report.Places(attached, found.stacks(), {one.address for one in found.locks.values()})
+            sampler = Sampler(attached, process, stacks)
+            found = sampler.run(seconds)
+        places = sampled_report.Places(sampler.attached, found.stacks(), {one.address for one in found.locks.values()})
         locks = sampled_report.named(found, places)
         data = sampled_report.as_data(pid, found, locks, stacks)
         if data["locks"] and sum(one["samples"] for one in data["locks"][0]["holder_stacks"]) >= _STACKS:

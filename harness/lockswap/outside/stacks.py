@@ -33,8 +33,15 @@ class Stacks:
         self.stops = Stops(target)
         self.missing = ""  # why there are none
         self._unwinder: Unwinder | None = None
+        self.renew()
+
+    def renew(self) -> None:
+        """To be called when the process has mapped other files."""
+        if self._unwinder is not None:
+            self._unwinder.close()
+            self._unwinder = None
         try:
-            self._unwinder = Unwinder(target)
+            self._unwinder = Unwinder(self._target)
         except OSError as error:
             self.missing = "libdw.so.1 is not installed (package libdw1, or elfutils-libs)"
             if "libdw.so" not in str(error):

@@ -90,6 +90,9 @@ class Unwinder:
             message = self._dw.dwfl_errmsg(-1) or b"libdw failed"
             raise OSError(message.decode(errors="replace"))
 
+    def close(self) -> None:
+        self._dw.dwfl_end(self._dwfl)
+
     def stack(self, tid: int, registers: Mapping[int, int], base: int, stack: bytes) -> Stack:
         """From some or all registers, and what lies on the stack from `base` on."""
         self._registers, self._base, self._stack, self._frames = dict(registers), base, stack, []
@@ -135,6 +138,7 @@ def _library() -> ctypes.CDLL:
     dw = ctypes.CDLL("libdw.so.1")
     for name, result, arguments in (
         ("dwfl_begin", c_void_p, [c_void_p]),
+        ("dwfl_end", None, [c_void_p]),
         ("dwfl_linux_proc_report", c_int, [c_void_p, c_int]),
         ("dwfl_report_end", c_int, [c_void_p, c_void_p, c_void_p]),
         ("dwfl_attach_state", c_bool, [c_void_p, c_void_p, c_int, c_void_p, c_void_p]),

@@ -1,5 +1,6 @@
 """Samples of a process that was started without lockswap: which threads wait for which lock, and where its owner is."""
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -55,7 +56,7 @@ class Sampling:
 
 class Sampler:
     def __init__(self, attached: Attached, target: Target, stacks: Stacks) -> None:
-        self._attached = attached
+        self.attached = attached
         self._target = target
         self._stacks = stacks
         self._functions: dict[tuple[int, int, bool], list[str]] = {}
@@ -70,8 +71,7 @@ class Sampler:
                 if has_ended(self._target.pid):
                     self._found.has_ended = True
                     break
-                self._tasks = self._attached.tasks()
-                self._found.names |= {tid: task.name for tid, task in self._tasks.items()}
+                self._renew()
                 next_tasks = now + _BETWEEN_TASKS_S
             with_owner = now >= next_owner
             if with_owner:
@@ -86,6 +86,15 @@ class Sampler:
         if self._found.samples == 0:
             raise UserError(f"process {self._target.pid} has just ended")
         return self._found
+
+    def _renew(self) -> None:
+        self._tasks = self.attached.tasks()
+        self._found.names |= {tid: task.name for tid, task in self._tasks.items()}
+        with contextlib.suppress(UserError):  # it has ended
+            now = Attached(self._target.pid, needs_recording=False)
+            if now.files() != self.attached.files():
+                self.attached = now
+                self._stacks.renew()
 
     def _sample(self, with_owner: bool) -> bool:
         """Returns false if the process has ended."""

@@ -49,15 +49,14 @@ def watch(pid: int, seconds: float, top: int, out: Path | None) -> int:
         attached = Attached(pid, needs_recording=False)
         with Target(pid) as target:
             stacks = Stacks(target)
-            found = Sampler(attached, target, stacks).run(seconds)
+            sampler = Sampler(attached, target, stacks)
+            found = sampler.run(seconds)
     except UserError:
         if out is not None:
             with contextlib.suppress(OSError):
                 out.rmdir()  # it is empty
         raise
-    with contextlib.suppress(UserError):
-        attached = Attached(pid, needs_recording=False)  # libraries may have come
-    locks = named(found, Places(attached, found.stacks(), {one.address for one in found.locks.values()}))
+    locks = named(found, Places(sampler.attached, found.stacks(), {one.address for one in found.locks.values()}))
     text = as_text(pid, found, locks, stacks, top)
     print(text, file=sys.stderr, end="")
     if out is not None:
