@@ -331,7 +331,7 @@ def fuzz_command(delay: int | None, command: tuple[str, ...], **options: object)
     help="Compare two profiles: folders of -o or --from, or their profile.json.",
 )
 @click.option("--json", "as_json", is_flag=True, help="--diff as JSON.")
-@click.option("--pid", type=click.IntRange(1), metavar="PID", help="Some seconds of a process that is recorded.")
+@click.option("--pid", type=click.IntRange(1), metavar="PID", help="Look at a running process for some seconds.")
 @click.option("--seconds", type=click.FloatRange(0.1), metavar="S", help="Of --pid, for so long.  [10]")
 @click.option("--rwlock", "-l", metavar="LOCK", help="Under this reader-writer lock. Default: glibc's.")
 @click.option("--mutex", "-m", metavar="MUTEX", help="Under this mutex. Default: glibc's.")
@@ -362,7 +362,8 @@ def profile_command(
     lockswap profile --diff hot better
     """
     from lockswap.base.paths import Paths
-    from lockswap.profile import profile
+    from lockswap.profile import profile, sampled_report
+    from lockswap.profile.attach import WithoutLockswapError
 
     if both:
         if command or folder or pid is not None or seconds is not None or rwlock or mutex or preload_first:
@@ -373,7 +374,10 @@ def profile_command(
     if pid is not None:
         if command or folder or rwlock or mutex or preload_first:
             raise UserError("--pid looks at a process that runs; of the rest only --seconds, --top and -o go with it")
-        return profile.watch(Paths.find(), pid, seconds or 10.0, top, out)
+        try:
+            return profile.watch(Paths.find(), pid, seconds or 10.0, top, out)
+        except WithoutLockswapError:
+            return sampled_report.watch(pid, seconds or 10.0, top, out)
     if seconds is not None:
         raise UserError("--seconds goes with --pid; what is recorded, or run here, is looked at as a whole")
     if folder is not None:
@@ -391,8 +395,9 @@ def profile_command(
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def why_command(as_json: bool, with_current: bool, pid: int) -> int:
     """Say of a program that runs, and perhaps hangs, which thread holds which lock, which one waits for it, since when
-    and where, and whether they wait in a circle. The program must have been started under `lockswap profile`, or with
-    LOCKSWAP_PROFILE; it is not stopped, and need not answer.
+    and where, and whether they wait in a circle. A program that was started under `lockswap profile`, or with
+    LOCKSWAP_PROFILE, is not stopped, and need not answer. Of any other program the locks are read from its memory: the
+    kernel must allow that, and holds for reading are not known there.
 
     \b
     lockswap profile -- ./server --port 8080
