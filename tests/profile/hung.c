@@ -124,6 +124,29 @@ static NOINLINE void* upgrader(void* unused) {
   return unused;
 }
 
+// --- many threads that wait for the same at the same place
+
+static NOINLINE void* client(void* unused) {
+  pthread_rwlock_wrlock(&table);  // many wait
+  return unused;
+}
+static NOINLINE void* idle(void* unused) {
+  pthread_mutex_lock(&c);
+  pthread_cond_wait(&filled, &c);
+  return unused;
+}
+static void many(void) {
+  pthread_t t;
+  start(&t, "reader", reader);
+  while (atomic_load(&stage) < 1)
+    nap(500);
+  for (int i = 0; i < 30; ++i) {
+    start(&t, "client", client);
+    start(&t, "idle", idle);
+  }
+  sleep_for_ever();
+}
+
 // --- a signal that came before the wait for it
 
 static NOINLINE void* signaller(void* unused) {
@@ -380,6 +403,8 @@ int main(int argc, char** argv) {
     run("head", head, "middle", middle, "tail", tail);
   } else if (strcmp(name, "reader") == 0) {
     run("reader", reader, "writer", writer, NULL, NULL);
+  } else if (strcmp(name, "many") == 0) {
+    many();
   } else if (strcmp(name, "upgrade") == 0) {
     run("upgrader", upgrader, "upgrader-too", upgrader, NULL, NULL);
   } else if (strcmp(name, "lost") == 0) {

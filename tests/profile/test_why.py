@@ -3,6 +3,7 @@ that look at a process, has one line that says why."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -157,6 +158,18 @@ def test_a_reader_that_never_leaves(tmp_path, choice):
     (hold,) = reader["holds"]
     assert (hold["lock"], hold["mode"]) == ("table", "shared") and at("reader holds") in hold["place"]
     assert f"held for reading by thread {reader['tid']} (reader)" in said
+
+
+def test_equal_waits_are_one_line_with_a_count(tmp_path):
+    with started(tmp_path, "many") as child:
+        ask(child.pid, waiting(60))
+        said = text(child.pid)
+    assert len(said.splitlines()) < 40
+    for name, lock in (("client", "rwlock table to write"), ("idle", "cond filled")):
+        assert re.search(
+            rf"^30 threads \({name}: \d+, \d+, \d+, \.\.\.\) have waited .* for {lock}:$", said, re.MULTILINE
+        )
+    assert said.count(at("many wait")) == 1 and said.count("held for reading by thread") == 1
 
 
 def test_two_readers_that_both_want_to_write(tmp_path):

@@ -11,6 +11,9 @@ from lockswap.profile.live import SHARED, Hold, Signal, State, Thread, Wait
 
 _FRAMES = 12  # of a stack
 _ROOTS = 5
+_CIRCLES = 5
+_HOLDERS = 12
+_TIDS = 3  # of threads that are one line
 _UNTIL = ", and waits until a deadline"
 _ENDS = {
     "semaphore": "a post by any thread ends that",
@@ -35,15 +38,18 @@ def as_text(state: State) -> str:
     waiting = [one for one in state.threads.values() if one.wait is not None]
     waiting.sort(key=lambda one: -_wait(one).age_ns)
     lines = [f"lockswap why: {state.program} (process {state.pid}): {_summary(state, waiting)}"]
-    for cycle in state.circles():
+    circles = state.circles()
+    for cycle in circles[:_CIRCLES]:
         lines += ["", *_cycle(state, cycle)]
+    if len(circles) > _CIRCLES:
+        lines += ["", f"And {plural(len(circles) - _CIRCLES, 'circle')} more: --json has all."]
     if roots := state.roots():
         lines.append("")
         for root, others in roots[:_ROOTS]:
             many = plural(others, "thread")
             lines.append(f"Without thread {root.tid} ({root.name}), which {_does(root)}, {many} cannot go on.")
-    for thread in waiting:
-        lines += ["", *_waiter(state, thread)]
+    for group in _alike(state, waiting):
+        lines += ["", *_waiters(state, group)]
     shown = {one.tid for thread in waiting for one in state.blockers(thread) if one.wait is None}
     for thread in (state.threads[tid] for tid in sorted(shown)):
         lines += ["", f"{_named(thread)} {_does(thread)}.", *_holds(state, thread), *_now(thread)]
@@ -156,11 +162,40 @@ def _cycle(state: State, cycle: list[Thread]) -> list[str]:
     return lines
 
 
-def _waiter(state: State, thread: Thread) -> list[str]:
+def _alike(state: State, waiting: list[Thread]) -> list[list[Thread]]:
+    """Threads of which the same is to be said, but for the age of the wait; the oldest wait of each group first."""
+    groups: dict[tuple, list[Thread]] = {}
+    for thread in waiting:
+        wait = _wait(thread)
+        signals = state.signals.get(wait.lock.address, []) if wait.lock.kind == "cond" else []
+        last = min(signals, key=lambda one: one.age_ns, default=None)
+        key = (
+            *(wait.lock, wait.mode, wait.stack, state.has_deadline(thread)),
+            (wait.mutex, last, state.is_signalled(wait), last.age_ns > wait.age_ns) if last else None,
+            tuple(sorted(one.tid for one in state.blockers(thread))),
+            tuple((hold.lock, hold.mode, hold.place) for hold in thread.holds),
+        )
+        groups.setdefault(key, []).append(thread)
+    return list(groups.values())
+
+
+def _several(threads: list[Thread]) -> str:
+    if len(threads) == 1:
+        return f"thread {threads[0].tid} ({threads[0].name})"
+    tids = ", ".join(str(one.tid) for one in threads[:_TIDS]) + (", ..." if len(threads) > _TIDS else "")
+    names = sorted({one.name for one in threads})
+    return f"{len(threads)} threads ({', '.join(names[:_TIDS])}{', ...' if len(names) > _TIDS else ''}: {tids})"
+
+
+def _waiters(state: State, alike: list[Thread]) -> list[str]:
+    thread = alike[0]
     wait = _wait(thread)
     how = "" if wait.lock.kind != "rwlock" else " to read" if wait.mode == SHARED else " to write"
     until = _UNTIL if state.has_deadline(thread) else ""
-    lines = [f"{_named(thread)} has waited {time(wait.age_ns)} for {wait.lock}{how}{until}:"]
+    who = f"{_named(thread)} has" if len(alike) == 1 else f"{_several(alike)} have"
+    least, most = time(_wait(alike[-1]).age_ns), time(wait.age_ns)
+    age = most if least == most else f"{least} to {most}"
+    lines = [f"{who} waited {age} for {wait.lock}{how}{until}:"]
     lines += [f"    {'at' if n == 0 else '  '} {frame}" for n, frame in enumerate(wait.stack[:_FRAMES])]
     if wait.lock.kind == "cond":
         lines += _signals(state, wait)
@@ -177,11 +212,15 @@ def _waiter(state: State, thread: Thread) -> list[str]:
 
 def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
     lines = []
-    for other, hold in state.holders(wait.lock.address):
+    holders = state.holders(wait.lock.address)
+    for other, hold in holders[:_HOLDERS]:
         who = "itself" if other is thread else f"thread {other.tid} ({other.name})"
         lines.append(f"  held {'for reading ' if hold.mode == SHARED else ''}by {who} {_since(state, other, hold)}")
+    if len(holders) > _HOLDERS:
+        lines.append(f"  and by {_several([other for other, _ in holders[_HOLDERS:]])}")
     writers = [one for one, each in state.waiters(wait.lock.address) if wait.mode == SHARED and each.mode != SHARED]
-    lines += [f"  wanted for writing by thread {one.tid} ({one.name})" for one in writers]
+    if writers:
+        lines.append(f"  wanted for writing by {_several(writers)}")
     if not lines:
         lines = [
             f"  handed to thread {one.tid} ({one.name}), which left its call at {left.place}: it was cancelled there,"
