@@ -238,7 +238,8 @@ static NOINLINE void* signals_one(void* unused) {
 // --- a thread that ended with the lock
 
 static NOINLINE void* forgetful(void* unused) {
-  pthread_mutex_lock(&a);  // leaves it locked
+  pthread_setname_np(pthread_self(), "forgetful");  // it may end before `start` does that
+  pthread_mutex_lock(&a);                           // leaves it locked
   return unused;
 }
 static NOINLINE void* later(void* unused) {
@@ -327,6 +328,51 @@ static void run(const char* one, void* (*f)(void*), const char* two, void* (*g)(
   pthread_join(t[0], NULL);
 }
 
+// --- a forked child, and locks that were held at the fork
+
+static NOINLINE void* keeps_a(void* unused) {
+  pthread_mutex_lock(&a);  // is held at the fork
+  reach(1);
+  sleep_for_ever();
+  return unused;
+}
+static void release_a(void) { pthread_mutex_unlock(&a); }
+static NOINLINE void* wants_a(void* unused) {
+  pthread_mutex_lock(&a);
+  return unused;
+}
+static NOINLINE void in_child(const char* name) {
+  if (strcmp(name, "fork-reader") == 0) {
+    pthread_rwlock_wrlock(&table);
+  } else if (strcmp(name, "fork-released") == 0) {
+    pthread_t t;
+    pthread_mutex_lock(&a);  // holds it itself
+    start(&t, "wants", wants_a);
+    sleep_for_ever();
+  } else {
+    pthread_mutex_lock(&a);
+  }
+}
+static void fork_holding(const char* name) {
+  pthread_t t;
+  if (strcmp(name, "fork-mutex") == 0) {
+    start(&t, "keeper", keeps_a);
+  } else if (strcmp(name, "fork-reader") == 0) {
+    start(&t, "reader", reader);
+  } else {
+    if (strcmp(name, "fork-released") == 0) pthread_atfork(NULL, NULL, release_a);
+    pthread_mutex_lock(&a);  // holds it at the fork
+    atomic_fetch_add(&stage, 1);
+  }
+  while (atomic_load(&stage) < 1)
+    nap(500);
+  const pid_t child = fork();
+  if (child == 0) in_child(name);
+  printf("%d\n", (int)child);
+  fflush(stdout);
+  waitpid(child, NULL, 0);
+}
+
 // --- a thread that leaves the call in which it waits, and one that waits behind it
 
 static atomic_int leaver_is, next_is;  // thread ids
@@ -394,6 +440,8 @@ int main(int argc, char** argv) {
     printf("%d\n", (int)child);
     fflush(stdout);
     waitpid(child, NULL, 0);
+  } else if (strncmp(name, "fork-", 5) == 0) {
+    fork_holding(name);
   } else if (strcmp(name, "meetings") == 0) {
     meet();
   } else if (strcmp(name, "self") == 0) {

@@ -47,7 +47,7 @@ def as_text(state: State) -> str:
         lines.append("")
         for root, others in roots[:_ROOTS]:
             many = plural(others, "thread")
-            lines.append(f"Without thread {root.tid} ({root.name}), which {_does(root)}, {many} cannot go on.")
+            lines.append(f"Without {root}, which {_does(root)}, {many} cannot go on.")
     for group in _alike(state, waiting):
         lines += ["", *_waiters(state, group)]
     shown = {one.tid for thread in waiting for one in state.blockers(thread) if one.wait is None}
@@ -96,7 +96,8 @@ def as_data(state: State) -> dict:
             {
                 "tid": one.tid,
                 "name": one.name,
-                "state": one.state or "has ended",
+                "state": one.state or one.gone,
+                "process": one.process or None,
                 "waits": wait(one.wait) if one.wait else None,
                 "left": wait(one.left) if one.left else None,
                 "blocked_by": [other.tid for other in state.blockers(one)],
@@ -118,14 +119,14 @@ def _wait(thread: Thread) -> Wait:
 
 
 def _named(thread: Thread) -> str:
-    return f"Thread {thread.tid} ({thread.name})"
+    return f"T{str(thread)[1:]}"
 
 
 def _does(thread: Thread) -> str:
     if thread.wait is not None:
         return f"waits for {thread.wait.lock}"
     if not thread.state:
-        return "has ended"
+        return thread.gone
     return f"waits for no lock and {thread.state}"
 
 
@@ -135,7 +136,14 @@ def _summary(state: State, waiting: list[Thread]) -> str:
         return "a deadlock" if len(cycles) == 1 else f"{len(cycles)} deadlocks"
     if not waiting:
         return "no thread waits for a lock"
-    return f"{plural(len(waiting), 'thread')} {'waits' if len(waiting) == 1 else 'wait'}, no deadlock"
+    if left := state.left_locked():
+        lock, other = left[0]
+        return f"{_count(waiting)}, and {lock} is held by {other}, which {other.gone}"
+    return f"{_count(waiting)}, no deadlock"
+
+
+def _count(waiting: list[Thread]) -> str:
+    return f"{plural(len(waiting), 'thread')} {'waits' if len(waiting) == 1 else 'wait'}"
 
 
 def _cycle(state: State, cycle: list[Thread]) -> list[str]:
@@ -181,7 +189,7 @@ def _alike(state: State, waiting: list[Thread]) -> list[list[Thread]]:
 
 def _several(threads: list[Thread]) -> str:
     if len(threads) == 1:
-        return f"thread {threads[0].tid} ({threads[0].name})"
+        return str(threads[0])
     tids = ", ".join(str(one.tid) for one in threads[:_TIDS]) + (", ..." if len(threads) > _TIDS else "")
     names = sorted({one.name for one in threads})
     return f"{len(threads)} threads ({', '.join(names[:_TIDS])}{', ...' if len(names) > _TIDS else ''}: {tids})"
@@ -203,7 +211,7 @@ def _waiters(state: State, alike: list[Thread]) -> list[str]:
         lines.append(f"  {_ENDS[wait.lock.kind]}")
     elif wait.lock.kind == "join":
         other = state.joined(wait)
-        known = f"thread {other.tid} ({other.name}), which {_does(other)}" if other else "one that took no lock so far"
+        known = f"{other}, which {_does(other)}" if other else "one that took no lock so far"
         lines.append(f"  it is {known}")
     else:
         lines += _blockers(state, thread, wait)
@@ -214,8 +222,10 @@ def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
     lines = []
     holders = state.holders(wait.lock.address)
     for other, hold in holders[:_HOLDERS]:
-        who = "itself" if other is thread else f"thread {other.tid} ({other.name})"
-        lines.append(f"  held {'for reading ' if hold.mode == SHARED else ''}by {who} {_since(state, other, hold)}")
+        who = "itself" if other is thread else str(other)
+        gone = "" if other.state else f", which {other.gone}"
+        reading = "for reading " if hold.mode == SHARED else ""
+        lines.append(f"  held {reading}by {who} {_since(state, other, hold)}{gone}")
     if len(holders) > _HOLDERS:
         lines.append(f"  and by {_several([other for other, _ in holders[_HOLDERS:]])}")
     writers = [one for one, each in state.waiters(wait.lock.address) if wait.mode == SHARED and each.mode != SHARED]
@@ -223,7 +233,7 @@ def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
         lines.append(f"  wanted for writing by {_several(writers)}")
     if not lines:
         lines = [
-            f"  handed to thread {one.tid} ({one.name}), which left its call at {left.place}: it was cancelled there,"
+            f"  handed to {one}, which left its call at {left.place}: it was cancelled there,"
             " or jumped out of a signal handler"
             for one, left in state.left(wait.lock.address)
         ]
@@ -241,7 +251,7 @@ def _signals(state: State, wait: Wait) -> list[str]:
     whom = "" if state.is_signalled(wait) else ", perhaps for another thread"
     lines = [f"  signalled {time(last.age_ns)} ago, by {_signaller(last)}{whom}"]
     for other, hold in state.holders(wait.mutex):
-        lines.append(f"  its mutex is held by thread {other.tid} ({other.name}) {_since(state, other, hold)}")
+        lines.append(f"  its mutex is held by {other} {_since(state, other, hold)}")
     return lines
 
 
