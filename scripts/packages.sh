@@ -66,6 +66,7 @@ PACKAGES_tests=(
   'chromium-driver program:chromedriver'
   'clang program:clang'
   debian-archive-keyring # for the glibcs of other releases
+  'libdw1t64|libdw1'     # stacks of programs that were started without lockswap
   libjemalloc2
   'libmimalloc3|libmimalloc2.0'
   'libtcmalloc-minimal4t64|libtcmalloc-minimal4'

@@ -391,8 +391,9 @@ def profile_command(
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def why_command(as_json: bool, with_current: bool, pid: int) -> int:
     """Say of a program that runs, and perhaps hangs, which thread holds which lock, which one waits for it, since when
-    and where, and whether they wait in a circle. The program must have been started under `lockswap profile`, or with
-    LOCKSWAP_PROFILE; it is not stopped, and need not answer.
+    and where, and whether they wait in a circle. A program that was started under `lockswap profile`, or with
+    LOCKSWAP_PROFILE, is not stopped, and need not answer. Of any other program the locks are read from its memory: the
+    kernel must allow that, and holds for reading are not known there.
 
     \b
     lockswap profile -- ./server --port 8080

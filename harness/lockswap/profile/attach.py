@@ -37,14 +37,18 @@ class Mapping:
     is_shared: bool
 
 
+class WithoutLockswapError(UserError):
+    """The process was started without the library."""
+
+
 class Attached:
     """Raises UserError, with one line that says why, if there is nothing to look at."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, needs_recording: bool = True) -> None:
         self.pid = pid
         self._proc = Path(f"/proc/{pid}")
         self._maps = self._read_maps()
-        self.recording = self._find_recording()
+        self.recording = self._find_recording() if needs_recording else Path()
 
     @property
     def program(self) -> str:
@@ -82,6 +86,10 @@ class Attached:
     def is_shared(self, address: int) -> bool:
         """Whether other processes may have the same memory."""
         return any(one.begin <= address < one.end and one.is_shared for one in self._maps)
+
+    def files(self) -> list[tuple[int, str]]:
+        """The mapped files, and where each mapping of theirs begins, the lowest first."""
+        return [(one.begin, one.path) for one in self._maps if one.path.startswith("/")]
 
     def made_code(self) -> list[tuple[int, int]]:
         """Code in no file: a compiler's in the program."""
@@ -145,7 +153,7 @@ class Attached:
                 raise UserError(f"process {self.pid} runs under lockswap, but is not recorded; {_HOW}")
             if (program := self._profiled()) is not None:
                 raise UserError(f"process {self.pid} is `lockswap profile`; ask about its program, process {program}")
-            raise UserError(f"process {self.pid} runs without lockswap; {_HOW}")
+            raise WithoutLockswapError(f"process {self.pid} runs without lockswap; {_HOW}")
         path = min(recordings)
         if path.endswith(" (deleted)"):
             raise UserError(

@@ -90,6 +90,9 @@ class State:
     threads: dict[int, Thread]
     signals: dict[int, list[Signal]]  # by the condition variable's address
     unseen: int  # threads that have not called a lock function
+    is_recorded: bool = True  # else it is what glibc's locks in the process's memory say
+    note: str = ""
+    longest_stop_ns: int = 0  # of one of its threads, for its stack
 
     def holders(self, address: int) -> list[tuple[Thread, Hold]]:
         return [(one, hold) for one in self.threads.values() for hold in one.holds if hold.lock.address == address]

@@ -5,8 +5,8 @@ import sys
 
 from lockswap.base.paths import Paths
 from lockswap.base.text import plural, time
-from lockswap.profile import current, live
-from lockswap.profile.attach import Attached
+from lockswap.profile import current, live, unrecorded
+from lockswap.profile.attach import Attached, WithoutLockswapError
 from lockswap.profile.live import SHARED, Hold, Signal, State, Thread, Wait
 
 _FRAMES = 12  # of a stack
@@ -20,10 +20,24 @@ _ENDS = {
     "barrier": "the last of its threads to arrive ends that",
 }
 
+# What is not known of a wait if only memory is there to be asked.
+_IN_MEMORY = {
+    "rwlock": "held for reading: glibc's rwlock counts its readers, and doesn't note which threads they are",
+    "cond": "a signal ends that; which thread would send it isn't known",
+    "once": "another thread runs the initialisation; which one isn't noted anywhere",
+    "guard": "another thread initialises the variable; which one isn't noted anywhere",
+    "internal": "a lock inside of glibc, as malloc's and stdio's, which doesn't say who holds it",
+    "futex": "no lock of glibc's that is known here, so only the program knows who ends that",
+}
+
 
 def run(paths: Paths, pid: int, as_json: bool, with_current: bool) -> int:
-    attached = Attached(pid)
-    state = live.read(paths.profile_reader, attached)
+    try:
+        attached = Attached(pid)
+        state = live.read(paths.profile_reader, attached)
+    except WithoutLockswapError:
+        attached = Attached(pid, needs_recording=False)
+        state = unrecorded.read(attached)
     if with_current:
         outer = {tid: task.tid for tid, task in attached.tasks().items()}
         stacks = current.stacks(pid)
@@ -59,8 +73,12 @@ def as_text(state: State) -> str:
         lines += ["", f"{_named(thread)} {_does(thread)}.", *_holds(state, thread), *_now(thread)]
     idle = len(others) - len(rest) + state.unseen
     if idle:
-        do = "holds nothing and waits" if idle == 1 else "hold nothing and wait"
+        do = "waits" if idle == 1 else "wait"
+        if state.is_recorded:
+            do = f"{'holds' if idle == 1 else 'hold'} nothing and {do}"
         lines += ["", f"{plural(idle, 'thread')} more {do} for no lock."]
+    if state.note:
+        lines += ["", state.note]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -76,7 +94,7 @@ def as_data(state: State) -> dict:
         return _lock(one.lock) | {
             "mutex": one.mutex or None,
             "mode": one.mode,
-            "age_ns": one.age_ns,
+            "age_ns": None if one.age_ns < 0 else one.age_ns,
             "has_deadline": one.has_deadline,
             "place": str(one.place),
             "stack": [str(frame) for frame in one.stack],
@@ -85,6 +103,8 @@ def as_data(state: State) -> dict:
     return {
         "pid": state.pid,
         "program": state.program,
+        "recorded": state.is_recorded,
+        "longest_stop_ns": state.longest_stop_ns,
         "cycles": [[one.tid for one in cycle] for cycle in state.cycles()],
         "circles_until_a_deadline": [
             [one.tid for one in circle]
@@ -195,17 +215,23 @@ def _several(threads: list[Thread]) -> str:
     return f"{len(threads)} threads ({', '.join(names[:_TIDS])}{', ...' if len(names) > _TIDS else ''}: {tids})"
 
 
+def _waited(alike: list[Thread]) -> str:
+    who = _named(alike[0]) if len(alike) == 1 else _several(alike)
+    least, most = (time(_wait(alike[n]).age_ns) for n in (-1, 0))
+    if _wait(alike[0]).age_ns < 0:
+        return f"{who} {'waits' if len(alike) == 1 else 'wait'}"
+    age = most if least == most else f"{least} to {most}"
+    return f"{who} {'has' if len(alike) == 1 else 'have'} waited {age}"
+
+
 def _waiters(state: State, alike: list[Thread]) -> list[str]:
     thread = alike[0]
     wait = _wait(thread)
     how = "" if wait.lock.kind != "rwlock" else " to read" if wait.mode == SHARED else " to write"
     until = _UNTIL if state.has_deadline(thread) else ""
-    who = f"{_named(thread)} has" if len(alike) == 1 else f"{_several(alike)} have"
-    least, most = time(_wait(alike[-1]).age_ns), time(wait.age_ns)
-    age = most if least == most else f"{least} to {most}"
-    lines = [f"{who} waited {age} for {wait.lock}{how}{until}:"]
+    lines = [f"{_waited(alike)} for {wait.lock}{how}{until}:"]
     lines += [f"    {'at' if n == 0 else '  '} {frame}" for n, frame in enumerate(wait.stack[:_FRAMES])]
-    if wait.lock.kind == "cond":
+    if wait.lock.kind == "cond" and state.is_recorded:
         lines += _signals(state, wait)
     elif wait.lock.kind in _ENDS:
         lines.append(f"  {_ENDS[wait.lock.kind]}")
@@ -225,7 +251,7 @@ def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
         who = "itself" if other is thread else str(other)
         gone = "" if other.state else f", which {other.gone}"
         reading = "for reading " if hold.mode == SHARED else ""
-        lines.append(f"  held {reading}by {who} {_since(state, other, hold)}{gone}")
+        lines.append(f"  held {reading}by {who}{_since(state, other, hold)}{gone}")
     if len(holders) > _HOLDERS:
         lines.append(f"  and by {_several([other for other, _ in holders[_HOLDERS:]])}")
     writers = [one for one, each in state.waiters(wait.lock.address) if wait.mode == SHARED and each.mode != SHARED]
@@ -237,6 +263,8 @@ def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
             " or jumped out of a signal handler"
             for one, left in state.left(wait.lock.address)
         ]
+    if not lines and not state.is_recorded:
+        return [f"  {_IN_MEMORY.get(wait.lock.kind, 'held by nobody at this moment')}"]
     return lines or ["  held by no thread that is seen: by another process, or since before the recording began"]
 
 
@@ -251,7 +279,7 @@ def _signals(state: State, wait: Wait) -> list[str]:
     whom = "" if state.is_signalled(wait) else ", perhaps for another thread"
     lines = [f"  signalled {time(last.age_ns)} ago, by {_signaller(last)}{whom}"]
     for other, hold in state.holders(wait.mutex):
-        lines.append(f"  its mutex is held by {other} {_since(state, other, hold)}")
+        lines.append(f"  its mutex is held by {other}{_since(state, other, hold)}")
     return lines
 
 
@@ -261,7 +289,7 @@ def _signaller(signal: Signal) -> str:
 
 def _holds(state: State, thread: Thread) -> list[str]:
     return [
-        f"  holds {hold.lock}{' for reading' if hold.mode == SHARED else ''} {_since(state, thread, hold)}"
+        f"  holds {hold.lock}{' for reading' if hold.mode == SHARED else ''}{_since(state, thread, hold)}"
         for hold in thread.holds
     ]
 
@@ -271,13 +299,15 @@ def _now(thread: Thread) -> list[str]:
 
 
 def _since(state: State, thread: Thread, hold: Hold) -> str:
+    if not state.is_recorded:
+        return ""
     where = f", taken at {hold.place}" if hold.place else ", taken out of the recording's sight"
     if hold.age_ns >= 0:
-        return f"for {time(hold.age_ns)}{where}"
+        return f" for {time(hold.age_ns)}{where}"
     # It was there when a wait for it began, when its thread began to wait, or took the next lock.
     after = thread.holds[thread.holds.index(hold) + 1 :] if hold in thread.holds else []
     ages = [one.age_ns for one in after] + [wait.age_ns for _, wait in state.waiters(hold.lock.address)]
     if thread.wait is not None and hold.place:
         ages.append(thread.wait.age_ns)
     least = max(ages, default=-1)
-    return f"for at least {time(least)}{where}" if least >= 0 else where.removeprefix(", ")
+    return f" for at least {time(least)}{where}" if least >= 0 else where.removeprefix(",")

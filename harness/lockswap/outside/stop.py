@@ -1,0 +1,102 @@
+"""The registers of one thread, by the shortest stop that ptrace has.
+
+PTRACE_SEIZE sends no signal, and the kernel lets the thread go on if this process is killed meanwhile.
+"""
+
+import ctypes
+import errno
+import gc
+import os
+import threading
+import time
+from dataclasses import dataclass
+
+from lockswap.outside.target import Target
+
+_SEIZE, _INTERRUPT, _DETACH, _GETREGSET = 0x4206, 0x4207, 17, 0x4204
+_NT_PRSTATUS = 1
+_WALL = 0x40000000
+_EVENT_STOP = 128
+_PATIENCE_S = 0.04
+_YIELDS = 20
+_LEAST_NAP_S, _MOST_NAP_S = 20e-6, 1e-3
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+_libc.ptrace.restype = ctypes.c_long
+
+
+class _Vector(ctypes.Structure):
+    _fields_ = (("base", ctypes.c_void_p), ("size", ctypes.c_size_t))
+
+
+@dataclass(frozen=True)
+class Stopped:
+    registers: dict[int, int]
+    stack: bytes  # from the stack pointer on
+
+
+class Stops:
+    """Stops threads one by one, and notes for how long."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self.count = 0
+        self.longest_s = 0.0
+        self.refused = False  # another tracer was there
+
+    def take(self, tid: int, stack_size: int) -> Stopped | None:
+        """None: the thread has ended, another process traces it, or it did not stop in time."""
+        found: list[Stopped] = []
+        # The end of a tracer's thread detaches from what did not stop in time, as from a thread that reads a dead disk.
+        worker = threading.Thread(target=self._take, args=(tid, stack_size, found))
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            worker.start()
+            worker.join()
+        finally:
+            if was_enabled:
+                gc.enable()
+        return found[0] if found else None
+
+    def _take(self, tid: int, stack_size: int, found: list[Stopped]) -> None:
+        if _libc.ptrace(_SEIZE, tid, None, None) != 0:
+            self.refused |= ctypes.get_errno() == errno.EPERM
+            return
+        copied = ctypes.create_string_buffer(1024)
+        vector = _Vector(ctypes.addressof(copied), len(copied))
+        begin = time.monotonic()
+        _libc.ptrace(_INTERRUPT, tid, None, None)
+        signal = _wait(tid, begin + _PATIENCE_S)
+        if signal is not None:
+            read = _libc.ptrace(_GETREGSET, tid, _NT_PRSTATUS, ctypes.byref(vector))
+            registers = self._target.machine.by_number(copied.raw) if read == 0 else {}
+            stack = self._target.read(registers[self._target.machine.sp], stack_size) if registers else b""
+            _libc.ptrace(_DETACH, tid, None, signal or None)
+            if registers:
+                found.append(Stopped(registers, stack))
+        self.count += 1
+        self.longest_s = max(self.longest_s, time.monotonic() - begin)
+
+
+def _wait(tid: int, end: float) -> int | None:
+    """The signal that the thread is to get when it goes on, 0 if there was none. None: it has not stopped."""
+    nap, yields = _LEAST_NAP_S, _YIELDS
+    while True:
+        try:
+            stopped, status = os.waitpid(tid, os.WNOHANG | _WALL)
+        except ChildProcessError:
+            return None
+        if stopped == tid:
+            if not os.WIFSTOPPED(status):
+                return None
+            return 0 if status >> 16 == _EVENT_STOP else os.WSTOPSIG(status)
+        if time.monotonic() > end:
+            return None
+        if yields > 0:
+            yields -= 1
+            os.sched_yield()
+        else:  # a busy loop could keep the thread from its processor
+            time.sleep(nap)
+            nap = min(2 * nap, _MOST_NAP_S)

@@ -1,0 +1,186 @@
+"""A process as /proc shows it, if it may be traced: where each thread sleeps, and its memory."""
+
+import os
+import re
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockswap.base.errors import UserError
+from lockswap.outside.machine import Machine, here
+
+_YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
+_WAIT, _LOCK_PI, _WAIT_BITSET, _LOCK_PI2 = 0, 6, 9, 13
+_WAITS = (_WAIT, _WAIT_BITSET, _LOCK_PI, _LOCK_PI2)
+_COMMAND = 0x7F
+_PRIVATE = 0x80
+_ELF_64 = 2
+_LIBC = re.compile(r"/libc(\.so\.6|-2\.\d+\.so)$")
+_VERSION = re.compile(rb"GNU C Library[^\n]* version (\d+)\.(\d+)")
+
+
+@dataclass(frozen=True)
+class Call:
+    """The system call in which a thread sleeps, with its stack pointer and program counter."""
+
+    number: int
+    arguments: tuple[int, ...]
+    sp: int
+    pc: int
+
+
+@dataclass(frozen=True)
+class FutexWait:
+    address: int
+    value: int  # what the word had when the wait began
+    command: int
+    is_private: bool
+    has_deadline: bool
+
+    @property
+    def inherits_priority(self) -> bool:
+        return self.command in (_LOCK_PI, _LOCK_PI2)
+
+    @property
+    def is_plain(self) -> bool:
+        """FUTEX_WAIT, which glibc has for mutexes, barriers and pthread_once."""
+        return self.command == _WAIT
+
+
+@dataclass(frozen=True)
+class Glimpse:
+    """A thread in one moment. Two equal ones: it has not run between them."""
+
+    call: Call | None  # None: it ran
+    switches: str  # how often it gave its processor up, and had to
+    state: str
+
+    @property
+    def sleeps(self) -> bool:
+        return self.call is not None and self.state == "S"
+
+
+class Target:
+    """Raises UserError, with one line that says why, if the process may not be traced."""
+
+    def __init__(self, pid: int) -> None:
+        machine = here()
+        if machine is None:
+            raise UserError("a process without lockswap can be looked at on x86-64 and aarch64 only")
+        self.pid = pid
+        self.machine: Machine = machine
+        self._proc = Path(f"/proc/{pid}")
+        try:
+            self._memory = os.open(self._proc / "mem", os.O_RDONLY | os.O_CLOEXEC)
+            with (self._proc / "exe").open("rb") as program:
+                bits = program.read(5)[4:]
+            (self._proc / f"task/{pid}/syscall").read_bytes()
+        except PermissionError as error:
+            raise UserError(refusal(pid)) from error
+        except FileNotFoundError as error:
+            if self._proc.is_dir() and (self._proc / "mem").exists():
+                raise UserError("this kernel has no /proc/PID/syscall (CONFIG_HAVE_ARCH_TRACEHOOK)") from error
+            raise UserError(f"process {pid} has just ended") from error
+        except OSError as error:
+            raise UserError(f"process {pid} has just ended") from error
+        if bits != bytes([_ELF_64]):
+            raise UserError(f"process {pid} is a 32-bit program, which can only be looked at if it runs with lockswap")
+
+    def __enter__(self) -> "Target":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._memory)
+
+    def glimpse(self, tid: int) -> Glimpse | None:
+        """None: the thread has ended."""
+        folder = f"{self._proc}/task/{tid}"
+        try:
+            line = _read(f"{folder}/syscall")
+            status = _read(f"{folder}/status")
+        except OSError:
+            return None
+        lines = status.splitlines()
+        state = next((one.split()[1] for one in lines if one.startswith("State:")), "")
+        return Glimpse(_call(line), " ".join(lines[-2:]), state)
+
+    def futex_wait(self, call: Call | None) -> FutexWait | None:
+        """None: it sleeps in another call, or runs."""
+        if call is None or call.number != self.machine.futex:
+            return None
+        address, operation, value, limit = call.arguments[:4]
+        command = operation & _COMMAND
+        if command not in _WAITS:
+            return None
+        return FutexWait(address, value & 0xFFFFFFFF, command, bool(operation & _PRIVATE), limit != 0)
+
+    def goes_on(self, call: Call | None) -> bool:
+        """Whether a thread that is stopped in this call does not notice it."""
+        if call is None or call.number in self.machine.restarted:
+            return True
+        if call.number not in self.machine.restarted_on_pipes:
+            return False
+        try:
+            return str((self._proc / f"fd/{call.arguments[0]}").readlink()).startswith("pipe:")
+        except OSError:
+            return False
+
+    def read(self, address: int, size: int) -> bytes:
+        """As much of it as can be read."""
+        try:
+            return os.pread(self._memory, size, address)
+        except (OSError, OverflowError, ValueError):
+            return b""
+
+    def word(self, address: int, size: int = 4) -> int | None:
+        found = self.read(address, size)
+        return int.from_bytes(found, "little") if len(found) == size else None
+
+    def libc_version(self) -> tuple[int, int]:
+        """(0, 0): its C library isn't glibc, or is part of the program."""
+        try:
+            maps = (self._proc / "maps").read_text(errors="surrogateescape").splitlines()
+            path = next(word for line in maps if _LIBC.search(word := line.rpartition(" ")[2]))
+            found = _VERSION.search(Path(path).read_bytes())
+        except (OSError, StopIteration):
+            return 0, 0
+        return (int(found[1]), int(found[2])) if found else (0, 0)
+
+    def words(self, address: int, count: int) -> tuple[int, ...] | None:
+        found = self.read(address, 4 * count)
+        return struct.unpack(f"<{count}I", found) if len(found) == 4 * count else None
+
+
+def refusal(pid: int) -> str:
+    """Why the kernel does not let this process be traced, and what to do."""
+    begin = f"process {pid} runs without lockswap, and the kernel does not let you look into it: "
+    start = "start it with `lockswap profile -- CMD` next time"
+    if os.geteuid() == 0:
+        return f"{begin}root has no CAP_SYS_PTRACE here; give it to the container, ask from outside of it, or {start}"
+    try:
+        scope = _YAMA.read_text().strip()
+    except OSError:
+        scope = "0"
+    if scope == "3":
+        return f"{begin}{_YAMA} is 3, which forbids it to all until the next boot; {start}"
+    if scope == "2":
+        return f"{begin}{_YAMA} is 2, so only root may; ask as root, or {start}"
+    if scope == "1":
+        return f"{begin}{_YAMA} is 1; ask as root, or set it to 0 (sysctl kernel.yama.ptrace_scope=0), or {start}"
+    return f"{begin}ask as its user or as root, or {start}"
+
+
+def _read(path: str) -> str:
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(opened, 4096).decode(errors="replace")
+    finally:
+        os.close(opened)
+
+
+def _call(line: str) -> Call | None:
+    words = line.split()
+    if len(words) != 9:  # "running", or "-1 SP PC"
+        return None
+    arguments = tuple(int(word, 16) for word in words[1:7])
+    return Call(int(words[0]), arguments, int(words[7], 16), int(words[8], 16))
