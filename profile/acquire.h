@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "platform/looks.h"
+#include "profile/parent.h"
 #include "profile/waits.h"
 
 namespace lockswap::profile {
@@ -138,6 +139,8 @@ template <Kind kKind, class Try>
 inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock,
                                  const void* caller) noexcept {
   const EndedHold hold = end_hold(t, lock);
+  if (hold.mode == Mode::unknown) [[unlikely]]
+    forget_hold_of_parent(lock);
   if (hold.waited) [[unlikely]]
     charge_pending(t, false);
   if (seen.object == nullptr) return nullptr;
@@ -185,6 +188,7 @@ int begin_lock(const void* lock, const void* caller, Init init) noexcept {
   Entry entry;
   const int error = init();
   if (Thread* const t = entry.thread(); t != nullptr && error == 0) {
+    forget_hold_of_parent(lock);
     if (Object* const o = find_object(reinterpret_cast<std::uint64_t>(lock)); o != nullptr) {
       o->what.store(0, relaxed);  // relaxed: the program hands the object on
       decide(*t, *o, kKind, caller, true);
@@ -199,6 +203,7 @@ int end_lock(const void* lock, Destroy destroy) noexcept {
   const Entry entry;
   const int error = destroy();
   if (entry.thread() != nullptr && error == 0) {
+    forget_hold_of_parent(lock);
     if (Object* const o = find_object(reinterpret_cast<std::uint64_t>(lock)); o != nullptr)
       o->what.store(0, relaxed);  // relaxed: nobody may use it
   }

@@ -10,6 +10,7 @@
 #include "platform/output_file.h"
 #include "platform/syscall.h"
 #include "platform/ticks.h"
+#include "profile/parent.h"
 #include "recording/file.h"
 #include "recording/mappings.h"
 
@@ -87,6 +88,7 @@ bool open_file(const char* folder) noexcept {
   the_record = reinterpret_cast<Record*>(recording::open_file(kFile, folder));
   if (the_record == nullptr) return false;
   fill_in(*the_record);
+  note_whose_file();
   return true;
 }
 
@@ -99,6 +101,7 @@ bool reopen_file() noexcept {
   the_record->counter = counter;
   the_record->pair_ns_256 = pair;
   the_record->stack_ns = stack;
+  note_whose_file();
   return true;
 }
 
@@ -122,6 +125,15 @@ std::uint32_t take_bytes(std::uint32_t bytes) noexcept {
   }
   r.used.store(end, relaxed);
   return begin;
+}
+
+Live* new_live_in_file() noexcept {
+  const std::uint32_t at = take_bytes(sizeof(Live));
+  if (at == 0) return nullptr;
+  Live* const live = at_offset<Live>(at);
+  live->next = record().live.load(relaxed);
+  record().live.store(at, release);  // pairs with the reader's look
+  return live;
 }
 
 }  // namespace lockswap::profile

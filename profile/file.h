@@ -19,6 +19,8 @@ inline Record& record() noexcept { return *the_record; }
 
 // Zeroed memory in the file; 0: it is used up. Under the world's guard.
 std::uint32_t take_bytes(std::uint32_t bytes) noexcept;
+// A new one in the file, of no thread yet; nullptr: it is used up. Under the world's guard.
+Live* new_live_in_file() noexcept;
 // There was none once, so there will be none.
 bool is_full() noexcept;
 

@@ -6,9 +6,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
+#include <sys/prctl.h>
+
 #include "platform/atomic.h"
+#include "platform/syscall.h"
 
 namespace lockswap::profile {
 
@@ -95,6 +99,10 @@ struct Live {
   Waiting wait[kMostWaits];
   Signalled signalled[kSignals];
   Hold hold[kMostHolds];
+  NativeAtomic<std::uint64_t> name[2];  // as the kernel has it; of a thread that has ended
+  // 0: a thread of this process. Else one of that process, which this one was forked from: what it
+  // held at the fork.
+  NativeAtomic<std::uint32_t> process;
 
   void begin_wait(const void* object, const void* mutex_of_it, std::uint64_t now,
                   const void* caller, std::uint32_t stack, std::uint32_t number, std::uint32_t mode,
@@ -138,6 +146,17 @@ struct Live {
     waiting.store(n == 0 ? 0 : n - 1, relaxed);  // relaxed: the reader looks twice
   }
 
+  // Called by the thread itself.
+  void note_name() noexcept {
+    union {
+      char text[16];
+      std::uint64_t word[2];
+    } kernel_s{};
+    raw_syscall(SYS_prctl, PR_GET_NAME, reinterpret_cast<long>(kernel_s.text));
+    for (int i = 0; i < 2; ++i)
+      name[i].store(kernel_s.word[i], relaxed);
+  }
+
   void note_signal(const void* object, const void* caller, std::uint64_t now,
                    bool reaches_all) noexcept {
     const auto address = reinterpret_cast<std::uint64_t>(object);
@@ -155,5 +174,7 @@ struct Live {
     s.count.store(s.count.load(relaxed) + 1, relaxed);
   }
 };
+// Version 7 ends at `name`, with zeros until the next multiple of 64.
+static_assert(sizeof(Live) <= 3392 && offsetof(Live, name) == 3368);
 
 }  // namespace lockswap::profile

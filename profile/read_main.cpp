@@ -16,6 +16,7 @@
 #include "platform/ticks.h"
 #include "profile/live.h"
 #include "profile/record.h"
+#include "recording/json.h"
 #include "recording/reader.h"
 
 namespace {
@@ -29,31 +30,9 @@ using Number = unsigned long long;
 
 Number number(const Word& w) { return w.load(relaxed); }
 
-// Version 6 had the same parts of the record in another order. Those below have moved.
-bool from_before(std::vector<char>& bytes) {
-  static_assert(kSchema == 7);
-  if (bytes.size() < sizeof(Record)) return false;
-  struct Part {
-    std::size_t at, bytes;
-  };
-  constexpr std::size_t kModulesBytes = recording::kMostModules * sizeof(recording::Module);
-  constexpr Part kParts[] = {
-      {0, 28},               // the head, until `ended`
-      {696, 4},              // the number of modules
-      {72, 576},             // the program and its path
-      {792, kModulesBytes},  // modules
-      {32, 40},              // times and sleeps
-      {648, 40},             // costs
-      {688, 8},              // bytes of the file
-      {28, 4},
-      {700, 4},   // the clock; the number of classes
-      {704, 88},  // threads to what was dropped
-  };
-  std::vector<char> now;
-  for (const Part& part : kParts)
-    now.insert(now.end(), bytes.data() + part.at, bytes.data() + part.at + part.bytes);
-  static_assert(offsetof(Record, made_code) == 792 + kModulesBytes);
-  std::copy(now.begin(), now.end(), bytes.begin());
+// Version 7 had no names of threads, and no threads of a parent. Their places are zero there.
+bool from_before(std::vector<char>&) {
+  static_assert(kSchema == 8);
   return true;
 }
 
@@ -252,6 +231,15 @@ class LiveThreads {
   }
   static const char* mode(std::uint32_t m) { return (m & 3) == 1 ? "shared" : "exclusive"; }
 
+  static void name(const Live& live) {
+    std::uint64_t words[2];
+    for (int i = 0; i < 2; ++i)
+      words[i] = live.name[i].load(relaxed);
+    char text[sizeof words + 1] = {};
+    std::memcpy(text, words, sizeof words);
+    recording::put_json_string(text);
+  }
+
   void wait(const Waiting& w) const {
     std::printf("\n {\"address\":%llu,\"mutex\":%llu,\"class\":%u,\"mode\":\"%s\"",
                 number(w.address), number(w.mutex), w.number.load(relaxed),
@@ -266,7 +254,11 @@ class LiveThreads {
 
   void thread(const Live& one, const Live& two) const {
     const bool same = one.tid.load(relaxed) == two.tid.load(relaxed);
-    std::printf("{\"tid\":%u,\"self\":%llu,\"holds\":[", two.tid.load(relaxed), number(two.self));
+    std::printf("{\"tid\":%u,\"self\":%llu,\"process\":%u", two.tid.load(relaxed), number(two.self),
+                two.process.load(relaxed));
+    std::printf(",\"name\":");
+    name(two);
+    std::printf(",\"holds\":[");
     const char* separator = "";
     const auto in_both = [&](std::uint32_t a, std::uint32_t b, std::uint32_t most) {
       return same ? std::min({a, b, most}) : 0;

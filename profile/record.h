@@ -20,7 +20,7 @@ namespace lockswap::profile {
 using recording::Place;
 
 inline constexpr std::uint64_t kMagic = 0x656c69666f72'706c;
-inline constexpr std::uint32_t kSchema = 7;
+inline constexpr std::uint32_t kSchema = 8;
 
 // Memory is bounded; what finds no room is counted in Dropped.
 inline constexpr std::uint32_t kMostBytes = 64u << 20;

@@ -3,6 +3,7 @@
 #include "platform/clock.h"
 #include "platform/ticks.h"
 #include "profile/file.h"
+#include "profile/parent.h"
 #include "profile/waits.h"
 #include "profile/world.h"
 
@@ -58,7 +59,9 @@ void calibrate(const MutexOps& profiled, const MutexOps& behind) noexcept {
 }
 
 void forked() noexcept {
-  if (the_world != nullptr) empty_world_of_parent();
+  if (the_world == nullptr) return;
+  keep_holds_of_parent();
+  empty_world_of_parent();
 }
 
 void end() noexcept {

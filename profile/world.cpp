@@ -4,6 +4,7 @@
 #include "platform/syscall.h"
 #include "profile/file.h"
 #include "profile/meetings.h"
+#include "profile/parent.h"
 #include "profile/stacks.h"
 #include "profile/waits.h"
 
@@ -11,7 +12,10 @@ namespace lockswap::profile {
 namespace {
 
 [[gnu::noinline]] void begin(World& w) noexcept {
-  w.begin([&](std::uint32_t number) noexcept { w.records = number == 1 || reopen_file(); });
+  w.begin([&](std::uint32_t number) noexcept {
+    w.records = number == 1 || reopen_file();
+    if (number != 1 && w.records) write_holds_of_parent();
+  });
 }
 
 // Locks that a thread still held at its end, or in whose call it ended, are kept to be shown, but
@@ -21,21 +25,18 @@ constinit NativeAtomic<std::uint32_t> left_behind{0};
 
 // In the file; if that is full, where `lockswap why` doesn't see it. Under the guard.
 Live* new_live() noexcept {
-  const std::uint32_t at = take_bytes(sizeof(Live));
-  if (at == 0) return static_cast<Live*>(map_pages(sizeof(Live)));
-  Live* const live = at_offset<Live>(at);
-  live->next = record().live.load(relaxed);  // relaxed: under the guard
-  record().live.store(at, release);          // pairs with the reader's look
-  return live;
+  Live* const live = new_live_in_file();
+  return live != nullptr ? live : static_cast<Live*>(map_pages(sizeof(Live)));
 }
 
 // relaxed, all: a reader in another process looks twice.
-void leave_live(Thread& t) noexcept {
+void leave_live(Thread& t, bool is_own) noexcept {
   Live& live = *t.live;
   // It was cancelled in there, or ended in a signal handler.
   if (live.waiting.load(relaxed) > live.first_wait()) leave_waits(t, live.first_wait());
   const bool shows = live.held.load(relaxed) != 0 || live.waiting.load(relaxed) != 0;
   if (shows && left_behind.fetch_add(1, relaxed) < kMostLeftBehind) {
+    if (is_own) live.note_name();
     t.live = nullptr;
     return;
   }
@@ -60,7 +61,7 @@ Thread* take_thread(World& w) noexcept {
     }
     // relaxed: a number; a thread that has it now may be another one, which costs a record.
     if (!t->is_watched && t->live != nullptr && !has_thread(t->live->tid.load(relaxed))) {
-      leave_live(*t);
+      leave_live(*t, false);
       t->pending = {};
       t->taken.store(0, relaxed);
     }
@@ -86,7 +87,7 @@ void on_thread_exit() noexcept {
   m.ready = false;
   m.thread = nullptr;
   m.process = 0;  // locks that later destructors take make it known again
-  leave_live(*t);
+  leave_live(*t, true);
   t->pending = {};
   t->taken.store(0, release);  // pairs with take_thread
 }

@@ -124,6 +124,29 @@ static NOINLINE void* upgrader(void* unused) {
   return unused;
 }
 
+// --- many threads that wait for the same at the same place
+
+static NOINLINE void* client(void* unused) {
+  pthread_rwlock_wrlock(&table);  // many wait
+  return unused;
+}
+static NOINLINE void* idle(void* unused) {
+  pthread_mutex_lock(&c);
+  pthread_cond_wait(&filled, &c);
+  return unused;
+}
+static void many(void) {
+  pthread_t t;
+  start(&t, "reader", reader);
+  while (atomic_load(&stage) < 1)
+    nap(500);
+  for (int i = 0; i < 30; ++i) {
+    start(&t, "client", client);
+    start(&t, "idle", idle);
+  }
+  sleep_for_ever();
+}
+
 // --- a signal that came before the wait for it
 
 static NOINLINE void* signaller(void* unused) {
@@ -215,7 +238,8 @@ static NOINLINE void* signals_one(void* unused) {
 // --- a thread that ended with the lock
 
 static NOINLINE void* forgetful(void* unused) {
-  pthread_mutex_lock(&a);  // leaves it locked
+  pthread_setname_np(pthread_self(), "forgetful");  // it may end before `start` does that
+  pthread_mutex_lock(&a);                           // leaves it locked
   return unused;
 }
 static NOINLINE void* later(void* unused) {
@@ -304,6 +328,51 @@ static void run(const char* one, void* (*f)(void*), const char* two, void* (*g)(
   pthread_join(t[0], NULL);
 }
 
+// --- a forked child, and locks that were held at the fork
+
+static NOINLINE void* keeps_a(void* unused) {
+  pthread_mutex_lock(&a);  // is held at the fork
+  reach(1);
+  sleep_for_ever();
+  return unused;
+}
+static void release_a(void) { pthread_mutex_unlock(&a); }
+static NOINLINE void* wants_a(void* unused) {
+  pthread_mutex_lock(&a);
+  return unused;
+}
+static NOINLINE void in_child(const char* name) {
+  if (strcmp(name, "fork-reader") == 0) {
+    pthread_rwlock_wrlock(&table);
+  } else if (strcmp(name, "fork-released") == 0) {
+    pthread_t t;
+    pthread_mutex_lock(&a);  // holds it itself
+    start(&t, "wants", wants_a);
+    sleep_for_ever();
+  } else {
+    pthread_mutex_lock(&a);
+  }
+}
+static void fork_holding(const char* name) {
+  pthread_t t;
+  if (strcmp(name, "fork-mutex") == 0) {
+    start(&t, "keeper", keeps_a);
+  } else if (strcmp(name, "fork-reader") == 0) {
+    start(&t, "reader", reader);
+  } else {
+    if (strcmp(name, "fork-released") == 0) pthread_atfork(NULL, NULL, release_a);
+    pthread_mutex_lock(&a);  // holds it at the fork
+    atomic_fetch_add(&stage, 1);
+  }
+  while (atomic_load(&stage) < 1)
+    nap(500);
+  const pid_t child = fork();
+  if (child == 0) in_child(name);
+  printf("%d\n", (int)child);
+  fflush(stdout);
+  waitpid(child, NULL, 0);
+}
+
 // --- a thread that leaves the call in which it waits, and one that waits behind it
 
 static atomic_int leaver_is, next_is;  // thread ids
@@ -371,6 +440,8 @@ int main(int argc, char** argv) {
     printf("%d\n", (int)child);
     fflush(stdout);
     waitpid(child, NULL, 0);
+  } else if (strncmp(name, "fork-", 5) == 0) {
+    fork_holding(name);
   } else if (strcmp(name, "meetings") == 0) {
     meet();
   } else if (strcmp(name, "self") == 0) {
@@ -380,6 +451,8 @@ int main(int argc, char** argv) {
     run("head", head, "middle", middle, "tail", tail);
   } else if (strcmp(name, "reader") == 0) {
     run("reader", reader, "writer", writer, NULL, NULL);
+  } else if (strcmp(name, "many") == 0) {
+    many();
   } else if (strcmp(name, "upgrade") == 0) {
     run("upgrader", upgrader, "upgrader-too", upgrader, NULL, NULL);
   } else if (strcmp(name, "lost") == 0) {

@@ -3,6 +3,7 @@ that look at a process, has one line that says why."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -159,6 +160,18 @@ def test_a_reader_that_never_leaves(tmp_path, choice):
     assert f"held for reading by thread {reader['tid']} (reader)" in said
 
 
+def test_equal_waits_are_one_line_with_a_count(tmp_path):
+    with started(tmp_path, "many") as child:
+        ask(child.pid, waiting(60))
+        said = text(child.pid)
+    assert len(said.splitlines()) < 40
+    for name, lock in (("client", "rwlock table to write"), ("idle", "cond filled")):
+        assert re.search(
+            rf"^30 threads \({name}: \d+, \d+, \d+, \.\.\.\) have waited .* for {lock}:$", said, re.MULTILINE
+        )
+    assert said.count(at("many wait")) == 1 and said.count("held for reading by thread") == 1
+
+
 def test_two_readers_that_both_want_to_write(tmp_path):
     with started(tmp_path, "upgrade") as child:
         found = ask(child.pid, waiting(2))
@@ -251,6 +264,54 @@ def test_a_thread_that_ended_with_the_lock(tmp_path):
     later = named(found, "later")
     (other,) = (one for one in found["threads"] if one["tid"] in later["blocked_by"])
     assert other["state"] == "has ended" and at("leaves it locked") in other["holds"][0]["place"]
+
+
+def test_the_name_of_a_thread_that_ended_with_the_lock(tmp_path):
+    with started(tmp_path, "gone") as child:
+        ask(child.pid, waiting(1))
+        first, *_ = text(child.pid).splitlines()
+    assert re.search(r": 2 threads wait, and mutex a is held by thread \d+ \(forgetful\), which has ended$", first), (
+        first
+    )
+
+
+@contextmanager
+def forked(folder: Path, case: str, **choice: str) -> Iterator[tuple[int, int]]:
+    with started(folder, case, **choice) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        yield parent.pid, child
+        os.kill(child, 9)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize(
+    ("case", "lock", "mark", "gone"),
+    [
+        ("fork-mutex", "mutex a", "is held at the fork", "doesn't exist here"),
+        ("fork-reader", "rwlock table", "reader holds", "doesn't exist here"),
+        ("fork-self", "mutex a", "holds it at the fork", "forked this process, and is thread {child} here"),
+    ],
+)
+def test_a_lock_that_was_held_at_a_fork(tmp_path, case, lock, mark, gone, choice):
+    with forked(tmp_path, case, **choice) as (parent, child):
+        found = ask(child, waiting(1))
+        said = text(child)
+    (holder,) = (one for one in found["threads"] if one["process"])
+    gone = gone.format(child=child)
+    who = f"thread {holder['tid']} of process {parent}"
+    assert holder["process"] == parent and at(mark) in holder["holds"][0]["place"]
+    assert said.splitlines()[0].endswith(f": 1 thread waits, and {lock} is held by {who}, which {gone}")
+    assert re.search(
+        rf"^  held (for reading )?by {who} for .* taken at \w+ {at(mark)}, which {gone}$", said, re.MULTILINE
+    )
+
+
+def test_a_lock_that_a_child_released_after_the_fork(tmp_path):
+    with forked(tmp_path, "fork-released") as (_, child):
+        found = ask(child, waiting(1))
+    assert not any(one["process"] for one in found["threads"])
+    assert named(found, "wants")["blocked_by"] == [child]
 
 
 def test_threads_that_go_on_are_in_no_deadlock(tmp_path):

@@ -34,6 +34,7 @@ class Mapping:
     offset: int
     path: str
     is_code: bool
+    is_shared: bool
 
 
 class WithoutLockswapError(UserError):
@@ -81,6 +82,10 @@ class Attached:
                 return int.from_bytes(memory.read(4), "little")
         except (OSError, ValueError, OverflowError):
             return None
+
+    def is_shared(self, address: int) -> bool:
+        """Whether other processes may have the same memory."""
+        return any(one.begin <= address < one.end and one.is_shared for one in self._maps)
 
     def files(self) -> list[tuple[int, str]]:
         """The mapped files, and where each mapping of theirs begins, the lowest first."""
@@ -190,7 +195,8 @@ def _is_recorded(proc: Path) -> bool:
 def _mapping(line: str) -> Mapping:
     fields = line.split(maxsplit=5)
     begin, end = (int(part, 16) for part in fields[0].split("-"))
-    return Mapping(begin, end, int(fields[2], 16), fields[5] if len(fields) == 6 else "", "x" in fields[1])
+    path = fields[5] if len(fields) == 6 else ""
+    return Mapping(begin, end, int(fields[2], 16), path, "x" in fields[1], fields[1].endswith("s"))
 
 
 def _first_line(file: Path) -> str:

@@ -14,6 +14,7 @@ EXCLUSIVE, SHARED = "exclusive", "shared"
 ENDED_BY_ANYBODY = ("cond", "semaphore", "barrier")
 _BETWEEN_LOOKS_S = 0.02
 _OF_A_THREAD = ("holds", "waits", "left", "signalled")
+_NOT_HERE = "doesn't exist here"
 _OWNER = 8  # where a pthread mutex has its owner's thread id
 
 
@@ -66,12 +67,20 @@ class Signal:
 class Thread:
     tid: int
     name: str
-    state: str  # "": the thread has ended
+    state: str  # "": the thread has ended, or is not of this process
     holds: list[Hold] = field(default_factory=list)
     own: int = 0  # what pthread_self says there
     wait: Wait | None = None
     left: Wait | None = None  # the last call that it left without coming back
     stack: list[str] = field(default_factory=list)  # where it is now, if that was asked for
+    process: int = 0  # another one
+    gone: str = "has ended"  # why it isn't here, if it isn't
+    is_elsewhere: bool = False  # in a process that goes on
+
+    def __str__(self) -> str:
+        if self.process:
+            return f"thread {self.tid} of process {self.process}"
+        return f"thread {self.tid} ({self.name})" if self.name else f"thread {self.tid}"
 
 
 @dataclass
@@ -124,6 +133,17 @@ class State:
         if not holders:
             found += [one for one, _ in self.left(wait.lock.address)]
         return list({one.tid: one for one in found}.values())
+
+    def left_locked(self) -> list[tuple[Lock, Thread]]:
+        """Locks that somebody waits for, held by a thread that isn't there to release them."""
+        found = {}
+        for thread in self.threads.values():
+            for other in self.blockers(thread) if thread.wait else []:
+                held = {hold.lock.address: hold.lock for hold in other.holds}
+                lock = held.get(thread.wait.lock.address) or held.get(thread.wait.mutex)
+                if lock is not None and not other.state and not other.is_elsewhere:
+                    found[(lock.address, other.tid)] = (lock, other)
+        return list(found.values())
 
     def has_deadline(self, thread: Thread) -> bool:
         """Whether its wait ends by itself. One that was signalled needs the mutex, and waits for that without end."""
@@ -229,7 +249,8 @@ class _Named:
     def thread(self, one: dict, tasks: dict) -> Thread | None:
         """None: it has ended, and left nothing behind."""
         task = tasks.get(one["tid"])
-        thread = Thread(one["tid"], task.name if task else "?", task.state if task else "", own=one["self"])
+        name = task.name if task else one["name"] or "?"
+        thread = Thread(one["tid"], name, task.state if task else "", own=one["self"])
         thread.holds = [self.hold(entry) for entry in one["holds"]]
         if one["waits"] and task is not None:
             thread.wait = self.wait(one["waits"][-1])  # a signal handler's is the innermost
@@ -244,12 +265,33 @@ def _state(attached: Attached, process: dict) -> State:
     for one in process["threads_now"]:
         for signal in map(named.signal, one["signalled"]):
             state.signals.setdefault(signal.address, []).append(signal)
-        thread = named.thread(one, tasks) if one["tid"] != 0 else None
+        thread = named.thread(one, tasks) if one["tid"] != 0 and one["process"] == 0 else None
         if thread is not None:
             state.threads[thread.tid] = thread
     state.unseen = len(tasks.keys() - state.threads.keys())
+    waited = {one.wait.lock.address: one.wait.lock for one in state.threads.values() if one.wait}
+    for one in process["threads_now"]:
+        if one["process"] != 0:
+            _add_parent_s(attached, state, named, one, waited)
     _ask_memory(attached, state, tasks)
     return state
+
+
+def _add_parent_s(attached: Attached, state: State, named: _Named, one: dict, waited: dict[int, Lock]) -> None:
+    """A thread that a process had which this one was forked from: nobody here releases what it held then."""
+    found = Thread(one["tid"], "", "", own=one["self"], process=one["process"], gone=_NOT_HERE)
+    owners = [None, found.tid]
+    first = state.threads.get(attached.inner_pid)
+    if first is not None and first.own == found.own:
+        found.gone = f"forked this process, and is thread {first.tid} here"
+        owners.append(first.tid)  # locks of ours follow their owner
+    for entry in one["holds"]:
+        lock = waited.get(entry["address"])
+        if lock is None or (lock.kind == "mutex" and attached.word(lock.address + _OWNER) not in owners):
+            continue
+        found.holds.append(Hold(lock, entry["mode"], entry["age_ns"], named.place(entry)))
+    if found.holds:
+        state.threads.setdefault(found.tid, found)
 
 
 def _frame(attached: Attached, modules: list[dict], address: int) -> list[int]:
@@ -269,7 +311,7 @@ def _ask_memory(attached: Attached, state: State, tasks: dict) -> None:
     waited = {one.wait.lock for one in state.threads.values() if one.wait and one.wait.lock.kind == "mutex"}
     for lock in waited:
         owner = attached.word(lock.address + _OWNER)
-        if not owner or owner not in tasks:
+        if not owner:
             continue
         if any(one.tid == owner for one, _ in state.holders(lock.address)):
             continue
@@ -281,6 +323,24 @@ def _ask_memory(attached: Attached, state: State, tasks: dict) -> None:
             continue
         for one in state.threads.values():
             one.holds = [hold for hold in one.holds if hold.lock.address != lock.address]
-        task = tasks[owner]
-        thread = state.threads.setdefault(owner, Thread(owner, task.name, task.state))
+        task = tasks.get(owner)
+        other = Thread(owner, task.name, task.state) if task else _stranger(attached, lock, owner)
+        thread = state.threads.setdefault(owner, other)
         thread.holds.append(Hold(lock, EXCLUSIVE, -1, None))
+
+
+def _stranger(attached: Attached, lock: Lock, tid: int) -> Thread:
+    """The owner of a mutex, as its memory has it; no thread of this process has that number."""
+    process = _process_of(tid)
+    if attached.is_shared(lock.address):
+        return Thread(tid, "", "", process=process, gone="is not of this process", is_elsewhere=True)
+    return Thread(tid, "", "", process=process, gone=_NOT_HERE)
+
+
+def _process_of(tid: int) -> int:
+    """0: there is no such thread, or it isn't seen from here."""
+    try:
+        lines = Path(f"/proc/{tid}/status").read_text(errors="replace").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Tgid:")), 0)

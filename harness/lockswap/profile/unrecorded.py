@@ -73,8 +73,11 @@ def _state(
     def thread(tid: int, is_private: bool = True) -> Thread:
         if tid not in state.threads:
             task = tasks.get(tid)
-            name, doing = (task.name, task.state) if task else _elsewhere(attached, tid, is_private)
-            state.threads[tid] = Thread(tid, name, doing)
+            if task is not None:
+                state.threads[tid] = Thread(tid, task.name, task.state)
+            else:
+                name, gone = _elsewhere(attached, tid, is_private)
+                state.threads[tid] = Thread(tid, name, "", gone=gone, is_elsewhere=not is_private)
         return state.threads[tid]
 
     locks: dict[int, Lock] = {}
@@ -99,13 +102,13 @@ def _state(
 
 
 def _elsewhere(attached: Attached, tid: int, is_private: bool) -> tuple[str, str]:
-    """The name of a thread that isn't one of this process's, and what it does; "": there is none any more."""
+    """The name of a thread that isn't one of this process's, and where it is."""
     if attached.inner_pid != attached.pid:
-        return "?", ""  # its number is that of a container
+        return "?", "has ended"  # its number is that of a container
     try:
         lines = Path(f"/proc/{tid}/status").read_text(errors="replace").splitlines()
     except OSError:
-        return "?", ""
+        return "?", "has ended"
     values = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
     process = f"is a thread of process {values.get('Tgid', tid)}"
     return values.get("Name", "?"), f"{process}, which had the lock when this one was forked" if is_private else process

@@ -11,6 +11,9 @@ from lockswap.profile.live import SHARED, Hold, Signal, State, Thread, Wait
 
 _FRAMES = 12  # of a stack
 _ROOTS = 5
+_CIRCLES = 5
+_HOLDERS = 12
+_TIDS = 3  # of threads that are one line
 _UNTIL = ", and waits until a deadline"
 _ENDS = {
     "semaphore": "a post by any thread ends that",
@@ -49,15 +52,18 @@ def as_text(state: State) -> str:
     waiting = [one for one in state.threads.values() if one.wait is not None]
     waiting.sort(key=lambda one: -_wait(one).age_ns)
     lines = [f"lockswap why: {state.program} (process {state.pid}): {_summary(state, waiting)}"]
-    for cycle in state.circles():
+    circles = state.circles()
+    for cycle in circles[:_CIRCLES]:
         lines += ["", *_cycle(state, cycle)]
+    if len(circles) > _CIRCLES:
+        lines += ["", f"And {plural(len(circles) - _CIRCLES, 'circle')} more: --json has all."]
     if roots := state.roots():
         lines.append("")
         for root, others in roots[:_ROOTS]:
             many = plural(others, "thread")
-            lines.append(f"Without thread {root.tid} ({root.name}), which {_does(root)}, {many} cannot go on.")
-    for thread in waiting:
-        lines += ["", *_waiter(state, thread)]
+            lines.append(f"Without {root}, which {_does(root)}, {many} cannot go on.")
+    for group in _alike(state, waiting):
+        lines += ["", *_waiters(state, group)]
     shown = {one.tid for thread in waiting for one in state.blockers(thread) if one.wait is None}
     for thread in (state.threads[tid] for tid in sorted(shown)):
         lines += ["", f"{_named(thread)} {_does(thread)}.", *_holds(state, thread), *_now(thread)]
@@ -110,7 +116,8 @@ def as_data(state: State) -> dict:
             {
                 "tid": one.tid,
                 "name": one.name,
-                "state": one.state or "has ended",
+                "state": one.state or one.gone,
+                "process": one.process or None,
                 "waits": wait(one.wait) if one.wait else None,
                 "left": wait(one.left) if one.left else None,
                 "blocked_by": [other.tid for other in state.blockers(one)],
@@ -132,14 +139,14 @@ def _wait(thread: Thread) -> Wait:
 
 
 def _named(thread: Thread) -> str:
-    return f"Thread {thread.tid} ({thread.name})"
+    return f"T{str(thread)[1:]}"
 
 
 def _does(thread: Thread) -> str:
     if thread.wait is not None:
         return f"waits for {thread.wait.lock}"
     if not thread.state:
-        return "has ended"
+        return thread.gone
     return f"waits for no lock and {thread.state}"
 
 
@@ -149,7 +156,14 @@ def _summary(state: State, waiting: list[Thread]) -> str:
         return "a deadlock" if len(cycles) == 1 else f"{len(cycles)} deadlocks"
     if not waiting:
         return "no thread waits for a lock"
-    return f"{plural(len(waiting), 'thread')} {'waits' if len(waiting) == 1 else 'wait'}, no deadlock"
+    if left := state.left_locked():
+        lock, other = left[0]
+        return f"{_count(waiting)}, and {lock} is held by {other}, which {other.gone}"
+    return f"{_count(waiting)}, no deadlock"
+
+
+def _count(waiting: list[Thread]) -> str:
+    return f"{plural(len(waiting), 'thread')} {'waits' if len(waiting) == 1 else 'wait'}"
 
 
 def _cycle(state: State, cycle: list[Thread]) -> list[str]:
@@ -176,12 +190,46 @@ def _cycle(state: State, cycle: list[Thread]) -> list[str]:
     return lines
 
 
-def _waiter(state: State, thread: Thread) -> list[str]:
+def _alike(state: State, waiting: list[Thread]) -> list[list[Thread]]:
+    """Threads of which the same is to be said, but for the age of the wait; the oldest wait of each group first."""
+    groups: dict[tuple, list[Thread]] = {}
+    for thread in waiting:
+        wait = _wait(thread)
+        signals = state.signals.get(wait.lock.address, []) if wait.lock.kind == "cond" else []
+        last = min(signals, key=lambda one: one.age_ns, default=None)
+        key = (
+            *(wait.lock, wait.mode, wait.stack, state.has_deadline(thread)),
+            (wait.mutex, last, state.is_signalled(wait), last.age_ns > wait.age_ns) if last else None,
+            tuple(sorted(one.tid for one in state.blockers(thread))),
+            tuple((hold.lock, hold.mode, hold.place) for hold in thread.holds),
+        )
+        groups.setdefault(key, []).append(thread)
+    return list(groups.values())
+
+
+def _several(threads: list[Thread]) -> str:
+    if len(threads) == 1:
+        return str(threads[0])
+    tids = ", ".join(str(one.tid) for one in threads[:_TIDS]) + (", ..." if len(threads) > _TIDS else "")
+    names = sorted({one.name for one in threads})
+    return f"{len(threads)} threads ({', '.join(names[:_TIDS])}{', ...' if len(names) > _TIDS else ''}: {tids})"
+
+
+def _waited(alike: list[Thread]) -> str:
+    who = _named(alike[0]) if len(alike) == 1 else _several(alike)
+    least, most = (time(_wait(alike[n]).age_ns) for n in (-1, 0))
+    if _wait(alike[0]).age_ns < 0:
+        return f"{who} {'waits' if len(alike) == 1 else 'wait'}"
+    age = most if least == most else f"{least} to {most}"
+    return f"{who} {'has' if len(alike) == 1 else 'have'} waited {age}"
+
+
+def _waiters(state: State, alike: list[Thread]) -> list[str]:
+    thread = alike[0]
     wait = _wait(thread)
     how = "" if wait.lock.kind != "rwlock" else " to read" if wait.mode == SHARED else " to write"
     until = _UNTIL if state.has_deadline(thread) else ""
-    waits = f"has waited {time(wait.age_ns)}" if wait.age_ns >= 0 else "waits"
-    lines = [f"{_named(thread)} {waits} for {wait.lock}{how}{until}:"]
+    lines = [f"{_waited(alike)} for {wait.lock}{how}{until}:"]
     lines += [f"    {'at' if n == 0 else '  '} {frame}" for n, frame in enumerate(wait.stack[:_FRAMES])]
     if wait.lock.kind == "cond" and state.is_recorded:
         lines += _signals(state, wait)
@@ -189,7 +237,7 @@ def _waiter(state: State, thread: Thread) -> list[str]:
         lines.append(f"  {_ENDS[wait.lock.kind]}")
     elif wait.lock.kind == "join":
         other = state.joined(wait)
-        known = f"thread {other.tid} ({other.name}), which {_does(other)}" if other else "one that took no lock so far"
+        known = f"{other}, which {_does(other)}" if other else "one that took no lock so far"
         lines.append(f"  it is {known}")
     else:
         lines += _blockers(state, thread, wait)
@@ -198,14 +246,20 @@ def _waiter(state: State, thread: Thread) -> list[str]:
 
 def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
     lines = []
-    for other, hold in state.holders(wait.lock.address):
-        who = "itself" if other is thread else f"thread {other.tid} ({other.name})"
-        lines.append(f"  held {'for reading ' if hold.mode == SHARED else ''}by {who}{_since(state, other, hold)}")
+    holders = state.holders(wait.lock.address)
+    for other, hold in holders[:_HOLDERS]:
+        who = "itself" if other is thread else str(other)
+        gone = "" if other.state else f", which {other.gone}"
+        reading = "for reading " if hold.mode == SHARED else ""
+        lines.append(f"  held {reading}by {who}{_since(state, other, hold)}{gone}")
+    if len(holders) > _HOLDERS:
+        lines.append(f"  and by {_several([other for other, _ in holders[_HOLDERS:]])}")
     writers = [one for one, each in state.waiters(wait.lock.address) if wait.mode == SHARED and each.mode != SHARED]
-    lines += [f"  wanted for writing by thread {one.tid} ({one.name})" for one in writers]
+    if writers:
+        lines.append(f"  wanted for writing by {_several(writers)}")
     if not lines:
         lines = [
-            f"  handed to thread {one.tid} ({one.name}), which left its call at {left.place}: it was cancelled there,"
+            f"  handed to {one}, which left its call at {left.place}: it was cancelled there,"
             " or jumped out of a signal handler"
             for one, left in state.left(wait.lock.address)
         ]
@@ -225,7 +279,7 @@ def _signals(state: State, wait: Wait) -> list[str]:
     whom = "" if state.is_signalled(wait) else ", perhaps for another thread"
     lines = [f"  signalled {time(last.age_ns)} ago, by {_signaller(last)}{whom}"]
     for other, hold in state.holders(wait.mutex):
-        lines.append(f"  its mutex is held by thread {other.tid} ({other.name}){_since(state, other, hold)}")
+        lines.append(f"  its mutex is held by {other}{_since(state, other, hold)}")
     return lines
 
 
