@@ -39,6 +39,7 @@ struct LockEntry {
   std::uint32_t shared{};
   bool is_mutex{};         // one that was held together with others; glibc knows its owner
   std::uint32_t known{1};  // 0: a thread may hold it that is not in the book
+  bool was_destroyed{};    // in use: what its users do from then on is no fault of its own
 };
 
 class Shard {

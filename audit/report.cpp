@@ -120,7 +120,8 @@ void count(Count what, std::uint64_t n) noexcept {
 void note(Finding what, const Noted& noted) noexcept {
   FindingRecord& finding = mapped->findings[static_cast<std::size_t>(what)];
   finding.times.fetch_add(1, relaxed);
-  if (noted.circle != nullptr) finding.kinds.fetch_or(kinds_of(*noted.circle), relaxed);
+  const std::uint64_t kinds = noted.circle != nullptr ? kinds_of(*noted.circle) : noted.kinds;
+  if (kinds != 0) finding.kinds.fetch_or(kinds, relaxed);
   const Section section(world().report);
   if (Example* e = find_example(finding, noted)) {
     ++e->times;

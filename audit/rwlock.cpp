@@ -17,6 +17,16 @@ namespace {
 
 static_assert(are_counts_of(sizeof(RwOps), Count::rw_init, Count::rw_unlock));
 
+constexpr unsigned kMostKind = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+
+// Whether the bytes are those of no lock, whatever was done with it. glibc has the same names on
+// each architecture.
+bool is_no_lock(const pthread_rwlock_t* l) noexcept {
+  const auto& d = l->__data;
+  return d.__pad3 != 0 || d.__pad4 != 0 || d.__pad2 != 0 || d.__flags > kMostKind ||
+         (d.__shared != 0 && d.__shared != 1) || !is_thread_id(d.__cur_writer);
+}
+
 Noted against(const pthread_rwlock_t* l, std::uint64_t site, const Hold* hold) noexcept {
   if (hold == nullptr) return {.lock = l, .site = site};
   return {.lock = l,
@@ -50,7 +60,8 @@ LockEntry* add_entry(Shard& shard, const pthread_rwlock_t* l) noexcept {
 // The entry of a lock in use. Looks at the lock's bytes when they can show something.
 LockEntry* see(Shard& shard, const pthread_rwlock_t* l, std::uint64_t site) noexcept {
   LockEntry* entry = shard.find(address_of(l));
-  if (entry != nullptr && entry->is_mutex) {  // it was left behind
+  // A mutex that was left behind, or the memory of a destroyed lock that is a new one's by now.
+  if (entry != nullptr && (entry->is_mutex || (entry->was_destroyed && looks_fresh(l)))) {
     shard.remove(address_of(l));
     entry = nullptr;
   }
@@ -265,17 +276,34 @@ void begin(const pthread_rwlock_t* l) noexcept {
 }
 
 void end(const pthread_rwlock_t* l, Finding while_held, std::uint64_t site) noexcept {
+  const bool destroys = while_held == Finding::destroy_while_held;
   Shard& shard = shard_of(l);
   const Section section(shard.guard);
   const LockEntry* old = shard.find(address_of(l));
-  if (old == nullptr) return;
-  // Fresh bytes: the memory is a new object's, and the old lock was left behind.
-  if (old->holds != nullptr && !looks_fresh(l)) note(while_held, against(l, site, old->holds));
-  if (while_held == Finding::destroy_while_held) {
-    if (old->waiting_readers + old->waiting_writers != 0)
-      note(Finding::destroy_while_awaited, {.lock = l, .site = site});
+  if (old == nullptr) {
+    if (destroys && is_no_lock(l))
+      note(Finding::destroy_of_uninitialised, {.lock = l, .site = site, .kinds = kOfRwlocks});
+    return;
   }
+  // Fresh bytes: the memory is a new object's, and the old lock was left behind.
+  const bool held = old->holds != nullptr && !looks_fresh(l);
+  const bool awaited = old->waiting_readers + old->waiting_writers != 0;
+  if (held) {
+    Noted noted = against(l, site, old->holds);
+    noted.kinds = kOfRwlocks;
+    note(while_held, noted);
+  }
+  if (destroys && awaited)
+    note(Finding::destroy_while_awaited, {.lock = l, .site = site, .kinds = kOfRwlocks});
   shard.remove(address_of(l));
+  if (!destroys || !(held || awaited)) return;
+  // Its users go on: their releases, and what they take again, have this one cause.
+  if (LockEntry* entry = shard.add(address_of(l))) {
+    entry->was_destroyed = true;
+    entry->known = 0;
+    entry->kind = kind_of(l);
+    entry->shared = is_process_shared(l) ? 1 : 0;
+  }
 }
 
 // --- the functions

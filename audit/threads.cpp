@@ -83,6 +83,18 @@ void Threads::sent(pthread_t thread, unsigned signal) noexcept {
   }
 }
 
+TakenFrom Threads::where_taken(std::uint32_t tid, std::uint64_t address) noexcept {
+  const Section section(guard_);
+  for (const ThreadRecord* r = all_; r != nullptr; r = r->next) {
+    if (r->tid.load(relaxed) != tid) continue;
+    for (const MutexOfThread& one : r->mutex) {
+      if (one.address.load(acquire) == address)  // pairs with remember_mutex
+        return {one.site.load(relaxed), one.stack.load(relaxed)};
+    }
+  }
+  return {};
+}
+
 TakenFrom Threads::took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept {
   const Section section(guard_);
   TakenFrom taken;

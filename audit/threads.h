@@ -9,7 +9,7 @@
 
 namespace lockswap::audit {
 
-// Where a mutex was taken that another thread has released.
+// Where a thread took a mutex. All 0: it is not known.
 struct TakenFrom {
   std::uint64_t site = 0;
   std::uint32_t stack = 0;
@@ -24,6 +24,8 @@ class Threads {
   // That thread holds one lock less, whichever thread released it. Nothing happens if it has ended.
   void took_rwlock_from(ThreadRecord* record, std::uint64_t serial) noexcept;
   TakenFrom took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept;
+  // Where that thread took it, if it holds it.
+  TakenFrom where_taken(std::uint32_t tid, std::uint64_t address) noexcept;
 
   // A thread of this process sends it this signal, 1 to 64. Before it does.
   void sent(pthread_t thread, unsigned signal) noexcept;

@@ -159,6 +159,50 @@ static void destroy_awaited(void) {
   fflush(stdout);
   _exit(0);
 }
+// The holder goes on with a lock that is gone.
+static void* reads_on(void* l) {
+  read_lock(l);
+  turn = 1;
+  UNTIL(turn == 2);
+  EXPECT(0, pthread_rwlock_unlock(l));
+  return write_once(l);
+}
+static void destroy_held_by_other(void) {
+  pthread_t reader = start(reads_on, &lock);
+  UNTIL(turn == 1);
+  pthread_rwlock_destroy(&lock);
+  turn = 2;
+  pthread_join(reader, NULL);
+  write_once(&lock);
+}
+static pthread_mutex_t shaky = PTHREAD_MUTEX_INITIALIZER;
+static void* holds_mutex(void* m) {
+  EXPECT(0, pthread_mutex_lock(m));
+  turn = 1;
+  UNTIL(turn == 2);
+  EXPECT(0, pthread_mutex_unlock(m));
+  return NULL;
+}
+static void destroy_held_mutex(void) {
+  pthread_t holder = start(holds_mutex, &shaky);
+  UNTIL(turn == 1);
+  EXPECT(EBUSY, pthread_mutex_destroy(&shaky));
+  turn = 2;
+  pthread_join(holder, NULL);
+  EXPECT(0, pthread_mutex_lock(&shaky));
+  EXPECT(EBUSY, pthread_mutex_destroy(&shaky));  // its own
+  EXPECT(0, pthread_mutex_unlock(&shaky));
+}
+static void destroy_uninit(void) {
+  pthread_mutex_t* m = malloc(sizeof *m);
+  pthread_rwlock_t* l = malloc(sizeof *l);
+  memset(m, 0x5a, sizeof *m);
+  memset(l, 0x5a, sizeof *l);
+  pthread_mutex_destroy(m);
+  EXPECT(0, pthread_rwlock_destroy(l));
+  free(m);
+  free(l);
+}
 static void init_held(void) {
   read_lock(&lock);
   EXPECT(0, pthread_rwlock_init(&lock, NULL));
@@ -557,6 +601,33 @@ static void fork_mutex(void) {
   in_child(unlock_own_mutex);
   unlock_own_mutex();
 }
+// Zero bytes are an initialiser, and a child may begin anew with what it, or its parent, held.
+static void destroy_own_mutex(void) {
+  EXPECT(0, pthread_mutex_unlock(&own_mutex));
+  EXPECT(0, pthread_mutex_destroy(&own_mutex));
+}
+static void destroy_anew(void) {
+  pthread_mutex_destroy(&own_mutex);
+  EXPECT(0, pthread_mutex_init(&own_mutex, NULL));
+}
+static void destroy_clean(void) {
+  static pthread_mutex_t m;
+  static pthread_rwlock_t l;
+  EXPECT(0, pthread_mutex_destroy(&m));
+  EXPECT(0, pthread_rwlock_destroy(&l));
+  EXPECT(0, pthread_mutex_lock(&own_mutex));
+  in_child(destroy_anew);
+  in_child(destroy_own_mutex);
+  destroy_own_mutex();
+  for (int robust = 0; robust < 2; ++robust) {
+    pthread_mutexattr_t a;
+    pthread_mutexattr_init(&a);
+    pthread_mutexattr_setrobust(&a, robust ? PTHREAD_MUTEX_ROBUST : PTHREAD_MUTEX_STALLED);
+    pthread_mutexattr_setprotocol(&a, robust ? PTHREAD_PRIO_NONE : PTHREAD_PRIO_PROTECT);
+    EXPECT(0, pthread_mutex_init(&m, &a));
+    EXPECT(0, pthread_mutex_destroy(&m));
+  }
+}
 static void fork_others(void) {
   run(read_lock, &lock);
   in_child(begin_anew);
@@ -887,6 +958,14 @@ static void cond_shared(void) {
 }
 static void cond_mixed(void) { one_shared_cond(&turn_mutex); }
 
+// glibc says so of a mutex that a waiting thread will take again.
+static void destroy_awaited_mutex(void) {
+  pthread_t waiter = start(wait_for_ever, NULL);
+  until_it_waits();
+  EXPECT(EBUSY, pthread_mutex_destroy(&turn_mutex));
+  EXPECT(0, pthread_cancel(waiter));
+  pthread_join(waiter, NULL);
+}
 static void* lock_mutex(void* m) {
   EXPECT(0, pthread_mutex_lock(m));
   return NULL;
@@ -944,6 +1023,11 @@ static const struct {
     {"unheld", unheld},
     {"destroy_held", destroy_held},
     {"destroy_awaited", destroy_awaited},
+    {"destroy_held_by_other", destroy_held_by_other},
+    {"destroy_held_mutex", destroy_held_mutex},
+    {"destroy_awaited_mutex", destroy_awaited_mutex},
+    {"destroy_uninit", destroy_uninit},
+    {"destroy_clean", destroy_clean},
     {"init_held", init_held},
     {"reset_held", reset_held},
     {"copied", copied},

@@ -78,6 +78,7 @@ CLEAN = (
     "threads",
     "mutexes",
     "dlopen",
+    "destroy_clean",
     "condvars",
     "cond_cancelled",
     "cond_shared",
@@ -101,6 +102,7 @@ OTHER_VERDICTS = (
     "waits",
     "fork_mutex",
     "owner_dead",
+    "destroy",
 )
 
 
@@ -134,6 +136,10 @@ GRAVE = {
     "unheld": {"release_of_unheld": 1},
     "destroy_held": {"destroy_while_held": 1},
     "destroy_awaited": {"destroy_while_held": 1, "destroy_while_awaited": 1},
+    "destroy_held_by_other": {"destroy_while_held": 1},
+    "destroy_held_mutex": {"destroy_while_held": 2},
+    "destroy_awaited_mutex": {"destroy_while_awaited": 1},
+    "destroy_uninit": {"destroy_of_uninitialised": 2},
     "init_held": {"init_while_held": 1},
     "copied": {"used_before_seen": 1},
     "in_handler": {"in_signal_handler": 2},
@@ -222,6 +228,20 @@ def test_call_sites_are_the_program_s(audit):
 def report_for_people(case: str) -> str:
     """In one line."""
     return " ".join(lockswap("audit", "--", CASES, case).stderr.split())
+
+
+def test_what_a_finding_is_about_is_in_the_verdicts_of_that_kind(audit):
+    for case, looks in (
+        ("destroy_held_mutex", {"mutexes"}),
+        ("destroy_held_by_other", {"rwlocks"}),
+        ("destroy_uninit", {"rwlocks", "mutexes"}),
+    ):
+        report = audit(CASES, case)
+        assert {kind for kind, one in report["verdicts"].items() if one["level"] == "look"} == looks
+    (finding,) = audit(CASES, "destroy_held_mutex")["findings"]
+    by_other, own = finding["examples"]
+    assert by_other["other_thread"] not in (0, by_other["thread"]) and own["other_thread"] == own["thread"]
+    assert functions(by_other) == ["destroy_held_mutex", "holds_mutex"]
 
 
 def functions(example: dict) -> list[str]:
