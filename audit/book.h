@@ -25,6 +25,7 @@ struct Hold {
   std::uint32_t tid{};
   std::uint32_t reads{};
   std::uint32_t writes{};  // 0 or 1
+  bool ended{};            // its thread has, which is noted
 };
 
 struct LockEntry {

@@ -63,7 +63,8 @@ void count_result(const pthread_mutex_t* m, Me& me, int error, std::uint64_t sit
       if (me.record != nullptr && !is_inner_lock(m)) {
         const std::uint64_t held = me.record->mutexes.fetch_add(1, relaxed) + 1;
         raise_to(record().most_mutexes_held, held);
-        if (!is_process_shared(m)) remember_mutex(me, address_of(m), site);
+        if (!is_process_shared(m))
+          remember_mutex(me, address_of(m), site, (kind_bits(m) & kRobust) != 0);
       }
       break;
     case EBUSY:
@@ -196,7 +197,7 @@ struct Audited {
   static void count_release(const pthread_mutex_t* m, Me& me, bool foreign, std::uint32_t owner,
                             std::uint64_t site) noexcept {
     if (foreign) {
-      const TakenFrom taken = world().threads.took_mutex_from(owner, address_of(m));
+      const TakenFrom taken = take_from(owner, m);
       note(Finding::foreign_mutex_release, {.lock = m,
                                             .site = site,
                                             .other_thread = owner,
@@ -206,7 +207,14 @@ struct Audited {
     } else if (ThreadRecord* r = me.record; r != nullptr) {
       lower(r->mutexes);
       forget_held_mutex(me, address_of(m));
+    } else {
+      take_from(owner, m);  // in a destructor, after the thread's end was seen
     }
+  }
+  static TakenFrom take_from(std::uint32_t owner, const pthread_mutex_t* m) noexcept {
+    const TakenFrom taken = world().threads.took_mutex_from(owner, address_of(m));
+    if (taken.ended) withdraw(Finding::ended_holding, taken.site);
+    return taken;
   }
 };
 

@@ -126,8 +126,11 @@ void findings(const Record& r) {
                 (kinds & kOfRwlocks) != 0 ? "true" : "false",
                 (kinds & kOfMutexes) != 0 ? "true" : "false");
     separator = ",";
+    const char* comma = "";
     for (std::size_t i = 0; i < number(found.examples) && i < kExamples; ++i) {
-      if (i != 0) std::putchar(',');
+      if (found.example[i].times == 0) continue;  // withdrawn
+      std::printf("%s", comma);
+      comma = ",";
       const bool has_more = f >= kFirstWithMore;
       const std::size_t n = has_more ? f - kFirstWithMore : 0;
       example(r, found.example[i], has_more ? &r.more[n][i] : nullptr,

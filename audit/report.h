@@ -35,5 +35,7 @@ struct Noted {
 };
 // By a thread that is known. Async-signal-safe, unless the handler has interrupted a Section.
 void note(Finding what, const Noted& noted) noexcept;
+// One that was noted with this site, and no other, has turned out to be none.
+void withdraw(Finding what, std::uint64_t site) noexcept;
 
 }  // namespace lockswap::audit

@@ -1,6 +1,7 @@
 #include "audit/rwlock.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 
 #include "audit/book.h"
@@ -11,6 +12,7 @@
 #include "audit/waits.h"
 #include "audit/world.h"
 #include "platform/clock.h"
+#include "platform/futex.h"
 
 namespace lockswap::audit {
 namespace {
@@ -149,7 +151,8 @@ void hold(Shard& shard, LockEntry& entry, Me& m, bool reads, std::uint64_t site,
                         .stack = stack,
                         .place = 0,
                         .writes = !reads,
-                        .is_mutex = false});
+                        .is_mutex = false,
+                        .is_robust = false});
     }
   }
   if (reads) {
@@ -236,6 +239,7 @@ void release_one(Shard& shard, LockEntry& entry, Hold* h, Me& m) noexcept {
   if (h->writes != 0 || h->reads != 0) return;
   Record& r = record();
   raise_to(wrote ? r.longest_write_ns : r.longest_read_ns, monotonic_ns() - h->since);
+  if (h->ended) withdraw(Finding::ended_holding, h->site);
   if (h->serial == m.serial)
     m.held.locks.remove([&](const HeldLock& one) { return one.number == entry.number; });
   shard.remove_hold(entry, h);
@@ -266,6 +270,36 @@ void depart(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
     note(Finding::release_of_unheld, {.lock = l, .site = site});
   }
 }
+
+// Whether glibc's words show this hold. The memory may be gone.
+bool shows(const LockEntry& entry, const Hold& h) noexcept {
+  const auto at = [&](std::size_t offset) { return entry.address + offset; };
+  constexpr std::size_t kWriter = offsetof(pthread_rwlock_t, __data.__cur_writer);
+  constexpr std::size_t kReaders = offsetof(pthread_rwlock_t, __data.__readers);
+  if (!is_mapped(at(kReaders))) return false;
+  return h.writes != 0 ? futex_word_is(at(kWriter), h.tid) : !futex_word_is(at(kReaders), 0);
+}
+
+}  // namespace
+
+void note_rwlocks_at_end(Me& m) noexcept {
+  const Busy busy;
+  for (const HeldLock& held : m.held.locks) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    const auto* const l = reinterpret_cast<const void*>(held.address);
+    Shard& shard = shard_of(l);
+    const Section section(shard.guard);
+    LockEntry* entry = shard.find(held.address);
+    if (entry == nullptr || entry->number != held.number) continue;
+    Hold* h = Shard::hold_of(*entry, m.serial);
+    if (h == nullptr || !shows(*entry, *h)) continue;
+    h->ended = true;
+    note(Finding::ended_holding,
+         {.lock = l, .site = h->site, .stack = h->stack, .kinds = kOfRwlocks});
+  }
+}
+
+namespace {
 
 // --- beginning and end of a lock
 

@@ -1,6 +1,7 @@
 // The records of all threads of the process.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <pthread.h>
 
@@ -13,6 +14,7 @@ namespace lockswap::audit {
 struct TakenFrom {
   std::uint64_t site = 0;
   std::uint32_t stack = 0;
+  bool ended = false;  // the thread had ended with it
 };
 
 class Threads {
@@ -27,15 +29,25 @@ class Threads {
   // Where that thread took it, if it holds it.
   TakenFrom where_taken(std::uint32_t tid, std::uint64_t address) noexcept;
 
+  // The thread ends with this mutex, unless another one has just released it: says so by note().
+  template <class Note>
+  void ends_with(MutexOfThread& one, Note note) noexcept {
+    const Section section(guard_);
+    if (one.address.load(relaxed) == 0) return;
+    one.ended.store(true, relaxed);  // relaxed, both: under the guard
+    note();
+  }
+
   // A thread of this process sends it this signal, 1 to 64. Before it does.
   void sent(pthread_t thread, unsigned signal) noexcept;
 
  private:
-  ThreadRecord* free_record() noexcept;
+  ThreadRecord* free_record(bool also_with_mutexes) noexcept;
   void add_records() noexcept;
 
   Guard guard_;  // of the list, and of which thread has each record
   ThreadRecord* all_{};
+  std::size_t count_{};
 };
 
 // The count stays at 0 or above, whichever threads change it at the same time.

@@ -47,6 +47,11 @@ static void* write_lock(void* l) {
   EXPECT(0, pthread_rwlock_wrlock(l));
   return NULL;
 }
+static void* read_once(void* l) {
+  EXPECT(0, pthread_rwlock_rdlock(l));
+  EXPECT(0, pthread_rwlock_unlock(l));
+  return NULL;
+}
 static void* write_once(void* l) {
   EXPECT(0, pthread_rwlock_wrlock(l));
   EXPECT(0, pthread_rwlock_unlock(l));
@@ -227,7 +232,7 @@ static void on_signal(int number) {
 static void in_handler(void) {
   signal(SIGUSR1, on_signal);
   write_lock(&lock);
-  pthread_t reader = start(read_lock, &lock);
+  pthread_t reader = start(read_once, &lock);
   UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
   pthread_kill(reader, SIGUSR1);
   UNTIL(handled);
@@ -252,7 +257,7 @@ static void stopped(void) {
   EXPECT(0, sigaction(SIGUSR1, &handles, NULL));
   signal(SIGUSR2, go_on);
   write_lock(&lock);
-  pthread_t reader = start(read_lock, &lock);
+  pthread_t reader = start(read_once, &lock);
   UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
   pthread_kill(reader, SIGUSR1);
   UNTIL(handled);
@@ -500,7 +505,7 @@ static void* take_other_then_lock(void* released) {
   turn = 1;
   UNTIL(turn == 2);
   (void)released;
-  return read_lock(&lock);
+  return read_once(&lock);
 }
 static void order_released(void) {
   run(read_and_read, NULL);
@@ -628,9 +633,19 @@ static void destroy_clean(void) {
     EXPECT(0, pthread_mutex_destroy(&m));
   }
 }
+static void* reads_until_2(void* l) {
+  read_lock(l);
+  turn = 1;
+  UNTIL(turn == 2);
+  EXPECT(0, pthread_rwlock_unlock(l));
+  return NULL;
+}
 static void fork_others(void) {
-  run(read_lock, &lock);
+  pthread_t reader = start(reads_until_2, &lock);
+  UNTIL(turn == 1);
   in_child(begin_anew);
+  turn = 2;
+  pthread_join(reader, NULL);
 }
 static void fork_waiters(void) {
   read_lock(&lock);
@@ -780,14 +795,26 @@ static void* wait_for_ever(void* unused) {
     EXPECT(0, pthread_cond_wait(&turn_changed, &turn_mutex));
   return unused;
 }
-static void cond_cancelled(void) {
-  pthread_t waiter = start(wait_for_ever, NULL);
+static void release_turn(void* unused) {
+  (void)unused;
+  EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+}
+static void* wait_and_release(void* unused) {
+  pthread_cleanup_push(release_turn, NULL);
+  wait_for_ever(NULL);
+  pthread_cleanup_pop(0);
+  return unused;
+}
+static void cancelled_in(void* (*wait)(void*)) {
+  pthread_t waiter = start(wait, NULL);
   until_it_waits();
   void* result = NULL;
   EXPECT(0, pthread_cancel(waiter));
   EXPECT(0, pthread_join(waiter, &result));
   EXPECT(1, result == PTHREAD_CANCELED);
 }
+static void cond_cancelled(void) { cancelled_in(wait_and_release); }
+static void cond_cancelled_holding(void) { cancelled_in(wait_for_ever); }
 
 // A thread that holds the lock waits for another, and goes on holding it until turn is 3.
 static volatile int is_past_wait;
@@ -960,7 +987,7 @@ static void cond_mixed(void) { one_shared_cond(&turn_mutex); }
 
 // glibc says so of a mutex that a waiting thread will take again.
 static void destroy_awaited_mutex(void) {
-  pthread_t waiter = start(wait_for_ever, NULL);
+  pthread_t waiter = start(wait_and_release, NULL);
   until_it_waits();
   EXPECT(EBUSY, pthread_mutex_destroy(&turn_mutex));
   EXPECT(0, pthread_cancel(waiter));
@@ -977,6 +1004,61 @@ static void foreign_mutex(void) {
   EXPECT(0, pthread_mutex_unlock(&mutex));
 }
 
+// Threads that end with locks, by each way there is; and those whose locks are released yet: by a
+// destructor of their own, or by the thread that they are for.
+static void* ends_with_both(void* unused) {
+  lock_mutex(&shaky);
+  write_lock(&lock);
+  read_lock(&other);
+  return unused;
+}
+static void ended_holding(void) { run(ends_with_both, NULL); }
+static void* exits_with_both(void* unused) {
+  ends_with_both(NULL);
+  pthread_exit(unused);
+}
+static void exited_holding(void) { run(exits_with_both, NULL); }
+static void* is_cancelled_with_both(void* unused) {
+  ends_with_both(NULL);
+  for (;;)
+    pause();
+  return unused;
+}
+static void cancelled_holding(void) {
+  pthread_t thread = start(is_cancelled_with_both, NULL);
+  EXPECT(0, pthread_cancel(thread));
+  pthread_join(thread, NULL);
+}
+static void unlock_both(void* unused) {
+  (void)unused;
+  EXPECT(0, pthread_mutex_unlock(&shaky));
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  EXPECT(0, pthread_rwlock_unlock(&other));
+}
+static pthread_key_t key;
+static void* leaves_it_to_a_destructor(void* unused) {
+  ends_with_both(NULL);
+  pthread_setspecific(key, &key);
+  return unused;
+}
+static void* leaves_it_to_a_handler(void* unused) {
+  ends_with_both(NULL);
+  pthread_cleanup_push(unlock_both, NULL);
+  pthread_exit(unused);
+  pthread_cleanup_pop(0);
+  return unused;
+}
+static void ended_clean(void) {
+  EXPECT(0, pthread_key_create(&key, unlock_both));
+  for (int i = 0; i < 10; ++i)
+    run(leaves_it_to_a_destructor, NULL);
+  run(leaves_it_to_a_handler, NULL);
+  pthread_mutex_t* own = malloc(sizeof *own);  // and memory that is gone
+  EXPECT(0, pthread_mutex_init(own, NULL));
+  run(lock_mutex, own);
+  EXPECT(0, pthread_mutex_unlock(own));
+  free(own);
+}
 static void owner_dead(void) {
   pthread_mutex_t m;
   pthread_mutexattr_t a;
@@ -1073,10 +1155,15 @@ static const struct {
     {"mutexes", mutexes},
     {"condvars", condvars},
     {"cond_cancelled", cond_cancelled},
+    {"cond_cancelled_holding", cond_cancelled_holding},
     {"cond_unheld", cond_unheld},
     {"cond_shared", cond_shared},
     {"cond_mixed", cond_mixed},
     {"foreign_mutex", foreign_mutex},
+    {"ended_holding", ended_holding},
+    {"exited_holding", exited_holding},
+    {"cancelled_holding", cancelled_holding},
+    {"ended_clean", ended_clean},
     {"owner_dead", owner_dead},
     {"deepbind", deepbind},
     {"namespaces", namespaces},

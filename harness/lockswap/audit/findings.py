@@ -85,6 +85,13 @@ MEANINGS = {
         "write hold released by another thread",
         "glibc takes that for a reader's release and the lock is broken from then on. Let the writer release.",
     ),
+    "ended_holding": Meaning(
+        LOOK,
+        "thread that ended with a lock held",
+        "It returned, exited or was cancelled, and nobody has released the lock since: whoever asks for it next waits "
+        "for ever, under glibc's lock and under each other. Release it before the end, or in a clean-up handler "
+        "(pthread_cleanup_push).",
+    ),
     "destroy_while_held": Meaning(
         LOOK,
         "destroy of a held lock",
