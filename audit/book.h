@@ -25,6 +25,7 @@ struct Hold {
   std::uint32_t tid{};
   std::uint32_t reads{};
   std::uint32_t writes{};  // 0 or 1
+  bool ended{};            // its thread has, which is noted
 };
 
 struct LockEntry {
@@ -39,6 +40,7 @@ struct LockEntry {
   std::uint32_t shared{};
   bool is_mutex{};         // one that was held together with others; glibc knows its owner
   std::uint32_t known{1};  // 0: a thread may hold it that is not in the book
+  bool was_destroyed{};    // in use: what its users do from then on is no fault of its own
 };
 
 class Shard {

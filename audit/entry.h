@@ -14,6 +14,12 @@ inline std::uint64_t address_of(const void* p) noexcept {
   return reinterpret_cast<std::uintptr_t>(p);
 }
 
+// Whether glibc's word for a holder can be one: 0, or an id as the kernel gives them.
+constexpr bool is_thread_id(std::int64_t word) noexcept {
+  constexpr std::int64_t kMostIds = 1 << 22;
+  return 0 <= word && word <= kMostIds;
+}
+
 // Where the exported function was called from. The exported functions jump here (their last act is
 // the call), so the return address is their caller's; the tests look at it.
 #define LOCKSWAP_AUDIT_SITE ::lockswap::audit::address_of(__builtin_return_address(0))

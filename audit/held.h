@@ -18,6 +18,7 @@ struct HeldLock {
   std::uint32_t place;  // of a mutex: in the thread's record
   bool writes;
   bool is_mutex;
+  bool is_robust;  // may be left behind
 };
 
 // The first ones that a thread has taken. More than there is room for are not remembered.

@@ -32,6 +32,7 @@ struct MutexOfThread {
   NativeAtomic<std::uint64_t> address;  // 0: none
   NativeAtomic<std::uint64_t> site;     // where it was taken
   NativeAtomic<std::uint32_t> stack;
+  NativeAtomic<bool> ended;  // the thread has ended with it, which is noted
 };
 
 // How many locks a thread holds. Outside the thread, since another thread may release its locks.

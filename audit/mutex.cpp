@@ -19,6 +19,9 @@ static_assert(are_counts_of(sizeof(MutexOps), Count::mutex_init, Count::mutex_un
 
 // glibc's __kind: the type, and what the attributes added.
 constexpr int kType = 3, kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kShared = 0x80;
+constexpr int kElision = 0x300;  // whether it may be elided
+constexpr int kDestroyed = -1;
+constexpr unsigned kOwnerDied = 0x40000000;  // in the lock word of a robust one
 
 int kind_bits(const pthread_mutex_t* m) noexcept { return m->__data.__kind; }
 
@@ -60,7 +63,8 @@ void count_result(const pthread_mutex_t* m, Me& me, int error, std::uint64_t sit
       if (me.record != nullptr && !is_inner_lock(m)) {
         const std::uint64_t held = me.record->mutexes.fetch_add(1, relaxed) + 1;
         raise_to(record().most_mutexes_held, held);
-        if (!is_process_shared(m)) remember_mutex(me, address_of(m), site);
+        if (!is_process_shared(m))
+          remember_mutex(me, address_of(m), site, (kind_bits(m) & kRobust) != 0);
       }
       break;
     case EBUSY:
@@ -90,13 +94,77 @@ bool is_foreign(const pthread_mutex_t* m, const Me& me, std::uint32_t owner) noe
   return owner != 0 && owner != me.tid && owner != me.tid_before && (kind_bits(m) & kShared) == 0;
 }
 
+// --- the end of a mutex
+
+// What glibc's bytes say of one.
+struct Bytes {
+  int kind;
+  std::int64_t owner;
+  unsigned word;
+
+  explicit Bytes(const pthread_mutex_t* m) noexcept
+      : kind(kind_bits(m)),
+        owner(m->__data.__owner),
+        word(static_cast<unsigned>(m->__data.__lock)) {}
+
+  // Whatever was done with it.
+  bool is_no_mutex() const noexcept {
+    constexpr int kBits = kType | kRobust | kInherit | kProtect | kShared | kElision;
+    return (kind != kDestroyed && (kind & ~kBits) != 0) || !is_thread_id(owner);
+  }
+  bool is_robust() const noexcept { return kind != kDestroyed && (kind & kRobust) != 0; }
+};
+
+// In a forked child a mutex may show a thread that only the parent has, or that the thread of the
+// child held it before. Programs destroy such a mutex to initialise it anew.
+bool is_of_parent(const Bytes& bytes, const Me& m) noexcept {
+  const auto owner = static_cast<std::uint32_t>(bytes.owner);
+  return is_forked() && (owner == 0 || owner == m.tid_before || !has_thread(owner));
+}
+
+// glibc keeps a mutex that somebody holds, or will take again after a wait for a condition
+// variable, and says so. It doesn't look at the holder of a robust one.
+void look_at_end(Me& me, const pthread_mutex_t* m, const Bytes& bytes, int error,
+                 std::uint64_t site) noexcept {
+  if (bytes.is_no_mutex()) {
+    note(Finding::destroy_of_uninitialised, {.lock = m, .site = site, .kinds = kOfMutexes});
+    return;
+  }
+  const bool robust = bytes.is_robust() && bytes.owner != 0 && (bytes.word & kOwnerDied) == 0;
+  if ((error != EBUSY && !robust) || (bytes.kind & kShared) != 0 || is_of_parent(bytes, me)) return;
+  if (bytes.owner == 0) {
+    note(Finding::destroy_while_awaited, {.lock = m, .site = site, .kinds = kOfMutexes});
+    return;
+  }
+  const auto owner = static_cast<std::uint32_t>(bytes.owner);
+  const TakenFrom taken = world().threads.where_taken(owner, address_of(m));
+  note(Finding::destroy_while_held, {.lock = m,
+                                     .site = site,
+                                     .other_thread = owner,
+                                     .other_site = taken.site,
+                                     .stack = take_stack(me, site),
+                                     .other_stack = taken.stack,
+                                     .kinds = kOfMutexes});
+}
+
 struct Audited {
-  // The object begins, or ends.
-  template <class C>
-  static int on(C call, pthread_mutex_t* m, auto... attributes) noexcept {
+  template <InitCall C>
+  static int on(C call, pthread_mutex_t* m, auto* attributes) noexcept {
     count(kCallsOf<C, Count::mutex_init>);
     if (!me().busy) forget_mutex(address_of(m));
-    return call.next(m, attributes...);
+    return call.next(m, attributes);
+  }
+  template <DestroyCall C>
+  [[gnu::always_inline]] static int on(C call, pthread_mutex_t* m) noexcept {
+    const std::uint64_t site = address_of(call.caller);
+    const Entry entry(m, site);
+    count(kCallsOf<C, Count::mutex_init>);
+    if (!entry.recorded()) return call.next(m);
+    forget_mutex(address_of(m));
+    const Bytes before(m);
+    const int error = call.next(m);
+    look_at_end(entry.me(), m, before, error, site);
+    return error;
   }
   template <LockCall C>
   [[gnu::always_inline]] static int on(C call, pthread_mutex_t* m, auto... args) noexcept {
@@ -129,7 +197,7 @@ struct Audited {
   static void count_release(const pthread_mutex_t* m, Me& me, bool foreign, std::uint32_t owner,
                             std::uint64_t site) noexcept {
     if (foreign) {
-      const TakenFrom taken = world().threads.took_mutex_from(owner, address_of(m));
+      const TakenFrom taken = take_from(owner, m);
       note(Finding::foreign_mutex_release, {.lock = m,
                                             .site = site,
                                             .other_thread = owner,
@@ -139,7 +207,14 @@ struct Audited {
     } else if (ThreadRecord* r = me.record; r != nullptr) {
       lower(r->mutexes);
       forget_held_mutex(me, address_of(m));
+    } else {
+      take_from(owner, m);  // in a destructor, after the thread's end was seen
     }
+  }
+  static TakenFrom take_from(std::uint32_t owner, const pthread_mutex_t* m) noexcept {
+    const TakenFrom taken = world().threads.took_mutex_from(owner, address_of(m));
+    if (taken.ended) withdraw(Finding::ended_holding, taken.site);
+    return taken;
   }
 };
 

@@ -1,12 +1,15 @@
 #include "audit/mutex_holds.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <pthread.h>
 
 #include "audit/book.h"
 #include "audit/guard.h"
 #include "audit/report.h"
 #include "audit/stacks.h"
 #include "audit/world.h"
+#include "platform/futex.h"
 
 namespace lockswap::audit {
 namespace {
@@ -18,7 +21,7 @@ bool is_taken(const Me& m, const HeldLock& one) noexcept {
 
 }  // namespace
 
-void remember_mutex(Me& m, std::uint64_t address, std::uint64_t site) noexcept {
+void remember_mutex(Me& m, std::uint64_t address, std::uint64_t site, bool is_robust) noexcept {
   const Busy busy;
   forget_held_mutex(m, address);  // its memory was used again while this thread held it
   const auto* end = m.record->mutex + kMostHeld;
@@ -32,6 +35,7 @@ void remember_mutex(Me& m, std::uint64_t address, std::uint64_t site) noexcept {
   const std::uint32_t stack = take_stack(m, site);
   place->site.store(site, relaxed);  // relaxed: the address comes last
   place->stack.store(stack, relaxed);
+  place->ended.store(false, relaxed);
   place->address.store(address, release);  // pairs with took_mutex_from
   m.held.mutexes.add({.address = address,
                       .number = 0,
@@ -40,7 +44,8 @@ void remember_mutex(Me& m, std::uint64_t address, std::uint64_t site) noexcept {
                       .stack = stack,
                       .place = static_cast<std::uint32_t>(place - m.record->mutex),
                       .writes = true,
-                      .is_mutex = true});
+                      .is_mutex = true,
+                      .is_robust = is_robust});
 }
 
 void forget_held_mutex(Me& m, std::uint64_t address) noexcept {
@@ -77,7 +82,23 @@ void takes_again(Me& m, std::uint64_t address, std::uint64_t site) noexcept {
                                  [&](const HeldLock& l) { return l.address == address; });
   if (one == m.held.mutexes.end()) return;
   if (m.held.mutexes.size() + m.held.locks.size() > 1) look_at_order_of_mutex(m, address, site);
-  remember_mutex(m, address, site);
+  remember_mutex(m, address, site, one->is_robust);
+}
+
+void note_mutexes_at_end(Me& m) noexcept {
+  const Busy busy;
+  forget_taken_mutexes(m);
+  for (const HeldLock& one : m.held.mutexes) {
+    const std::uint64_t owner = one.address + offsetof(pthread_mutex_t, __data.__owner);
+    if (one.is_robust || !is_mapped(owner) || !futex_word_is(owner, m.tid)) continue;
+    const Noted noted{
+        .lock = reinterpret_cast<const void*>(one.address),  // NOLINT(performance-no-int-to-ptr)
+        .site = one.site,
+        .stack = one.stack,
+        .kinds = kOfMutexes};
+    world().threads.ends_with(m.record->mutex[one.place],
+                              [&] { note(Finding::ended_holding, noted); });
+  }
 }
 
 }  // namespace lockswap::audit

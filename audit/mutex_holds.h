@@ -7,7 +7,7 @@
 
 namespace lockswap::audit {
 
-void remember_mutex(Me& m, std::uint64_t address, std::uint64_t site) noexcept;
+void remember_mutex(Me& m, std::uint64_t address, std::uint64_t site, bool is_robust) noexcept;
 void forget_held_mutex(Me& m, std::uint64_t address) noexcept;
 
 // A wait for a condition variable releases this one, and takes it again before it returns,
@@ -20,6 +20,10 @@ void forget_taken_mutexes(Me& m) noexcept;
 inline bool holds_any(const Me& m) noexcept {
   return !m.held.locks.empty() || !m.held.mutexes.empty();
 }
+
+// The thread ends. Notes each that it still holds, until somebody releases it: a destructor of the
+// thread's, or another thread. Memory that is gone is a lock no more.
+void note_mutexes_at_end(Me& m) noexcept;
 
 void look_at_order_of_mutex(Me& m, std::uint64_t address, std::uint64_t site) noexcept;
 

@@ -15,6 +15,7 @@
 namespace {
 
 using namespace lockswap::audit;
+using lockswap::NativeAtomic;
 using lockswap::relaxed;
 using lockswap::recording::put_json_string;
 namespace recording = lockswap::recording;
@@ -125,8 +126,11 @@ void findings(const Record& r) {
                 (kinds & kOfRwlocks) != 0 ? "true" : "false",
                 (kinds & kOfMutexes) != 0 ? "true" : "false");
     separator = ",";
+    const char* comma = "";
     for (std::size_t i = 0; i < number(found.examples) && i < kExamples; ++i) {
-      if (i != 0) std::putchar(',');
+      if (found.example[i].times == 0) continue;  // withdrawn
+      std::printf("%s", comma);
+      comma = ",";
       const bool has_more = f >= kFirstWithMore;
       const std::size_t n = has_more ? f - kFirstWithMore : 0;
       example(r, found.example[i], has_more ? &r.more[n][i] : nullptr,
@@ -151,29 +155,25 @@ void process(const Record& r) {
   std::printf("]}");
 }
 
-// Version 6 had no modules in the head, but half as many, without `object`, before the stacks.
-constexpr std::uint32_t kModulesBefore = 128;
-struct ModuleBefore {
-  std::uint64_t begin;
-  std::uint32_t build_id_size;
-  std::uint8_t build_id[20];
-  char path[256];
-};
-struct HeadBefore {
-  std::uint64_t magic;
-  std::uint32_t schema, size, pid, parent, ended;
-  char program[64];
-  char exe[512];
-};
-constexpr std::size_t kOwnPart = offsetof(Record, stacks) - sizeof(recording::Head);
+// Version 7 had fewer findings: it lacked those between the ones that it had with two places and
+// the ones with more.
+constexpr std::size_t kFirstWithMoreBefore = static_cast<std::size_t>(Finding::unknown_layout) + 1;
+constexpr std::size_t kWithMoreBefore = 6;
 struct RecordBefore {
-  HeadBefore head;
-  char own[kOwnPart];  // what lies between the head and the number of stacks
-  std::uint32_t modules, stacks;
-  ModuleBefore module[kModulesBefore];
+  recording::Head head;
+  Word most_rwlocks_held, most_mutexes_held, longest_read_ns, longest_write_ns;
+  Word counts[kStripes][static_cast<std::size_t>(Count::cond_broadcast) + 1];
+  FindingRecord findings[kFirstWithMoreBefore + kWithMoreBefore];
+  MorePlaces more[kWithMoreBefore][kExamples];
+  Circle circle[kCircles][kExamples];
+  NativeAtomic<std::uint32_t> stacks;
   RecordedStack stack[kStacks];
 };
-static_assert(kSchema == 7);
+static_assert(kSchema == 8);
+
+// Plain bytes, of words that nobody changes any more.
+void copy(void* into, const void* from, std::size_t bytes) { std::memcpy(into, from, bytes); }
+void copy(Word& into, const Word& from) { into.store(number(from), relaxed); }
 
 bool from_before(std::vector<char>& bytes) {
   if (bytes.size() != sizeof(RecordBefore)) return false;
@@ -181,22 +181,21 @@ bool from_before(std::vector<char>& bytes) {
   if (before.head.size != sizeof before) return false;
   std::vector<char> now(sizeof(Record));
   auto& r = *reinterpret_cast<Record*>(now.data());
-  std::memcpy(now.data(), &before.head, offsetof(HeadBefore, program));
+  copy(&r.head, &before.head, sizeof r.head);
   r.head.size = sizeof r;
-  r.head.modules.store(std::min(before.modules, kModulesBefore), relaxed);
-  std::memcpy(r.head.program, before.head.program, sizeof r.head.program);
-  std::memcpy(r.head.exe, before.head.exe, sizeof r.head.exe);
-  std::memcpy(now.data() + sizeof r.head, before.own, kOwnPart);
-  for (std::uint32_t i = 0; i < kModulesBefore; ++i) {
-    const ModuleBefore& m = before.module[i];
-    recording::Module& into = r.head.module[i];
-    into.begin = m.begin;
-    into.build_id_size = m.build_id_size;
-    std::memcpy(into.build_id, m.build_id, sizeof m.build_id);
-    std::memcpy(into.path, m.path, sizeof m.path);
-  }
-  r.stacks.store(before.stacks, relaxed);
-  std::memcpy(r.stack, before.stack, sizeof before.stack);
+  copy(r.most_rwlocks_held, before.most_rwlocks_held);
+  copy(r.most_mutexes_held, before.most_mutexes_held);
+  copy(r.longest_read_ns, before.longest_read_ns);
+  copy(r.longest_write_ns, before.longest_write_ns);
+  for (std::size_t i = 0; i < kStripes; ++i)
+    copy(r.counts[i], before.counts[i], sizeof before.counts[i]);
+  copy(r.findings, before.findings, kFirstWithMoreBefore * sizeof *r.findings);
+  copy(r.findings + kFirstWithMore, before.findings + kFirstWithMoreBefore,
+       kWithMoreBefore * sizeof *r.findings);
+  copy(r.more, before.more, sizeof before.more);
+  copy(r.circle, before.circle, sizeof before.circle);
+  r.stacks.store(before.stacks.load(relaxed), relaxed);
+  copy(r.stack, before.stack, sizeof before.stack);
   bytes = std::move(now);
   return true;
 }

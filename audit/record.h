@@ -77,6 +77,8 @@ namespace lockswap::audit {
   X(real_time_thread)        /* a thread with a real-time policy */                         \
   X(bound_elsewhere)         /* a library whose calls go around the preload */              \
   X(unknown_layout)          /* objects of a kind of which nothing is recorded */           \
+  X(destroy_of_uninitialised) /* its bytes are those of no lock */                          \
+  X(ended_holding)           /* a thread ended with it, and nobody has released it since */ \
   /* Locks taken in orders that make a circle, once for each one. */                        \
   X(circle_with_reads)       /* of three or more; at one of them readers meet readers */    \
   X(circle_of_orders)        /* of three or more: a deadlock under any lock */              \
@@ -101,7 +103,7 @@ inline constexpr std::size_t kFindings = static_cast<std::size_t>(Finding::kEnd)
 inline constexpr std::size_t kExamples = 6;  // of each finding, by pairs of call sites
 inline constexpr std::size_t kStripes = 16;  // of the counters; threads spread over them
 inline constexpr std::uint64_t kMagic = 0x7469647561'6b6c73;
-inline constexpr std::uint32_t kSchema = 7;
+inline constexpr std::uint32_t kSchema = 8;
 
 inline constexpr std::size_t kLocksOfCircle = 12;  // of longer ones none is sought
 inline constexpr std::uint64_t kOfRwlocks = 1, kOfMutexes = 2;
@@ -165,7 +167,7 @@ struct Circle {
 
 struct FindingRecord {
   Word times;
-  Word kinds;     // kOfRwlocks, kOfMutexes, of orders; 0 = as always
+  Word kinds;     // kOfRwlocks, kOfMutexes, where it can be either; 0 = as always
   Word examples;  // filled in; written after the example
   Example example[kExamples];
 };

@@ -61,8 +61,16 @@ void locate_more(Finding what, std::uint64_t n, const Noted& noted) noexcept {
   }
 }
 
+// kExamples: there is none.
+std::uint64_t withdrawn(const FindingRecord& finding) noexcept {
+  const auto* const one = std::find_if(finding.example, finding.example + kExamples,
+                                       [](const Example& e) { return e.times == 0; });
+  return static_cast<std::uint64_t>(one - finding.example);
+}
+
 void add_example(Finding what, FindingRecord& finding, const Noted& noted) noexcept {
-  const std::uint64_t n = finding.examples.load(relaxed);
+  std::uint64_t n = finding.examples.load(relaxed);
+  if (n == kExamples) n = withdrawn(finding);
   if (n == kExamples) return;
   Example& e = finding.example[n];
   e.times = 1;
@@ -79,7 +87,7 @@ void add_example(Finding what, FindingRecord& finding, const Noted& noted) noexc
     locate(noted.other_site, e.other_place);
   }
   locate_more(what, n, noted);
-  finding.examples.store(n + 1, release);
+  if (n >= finding.examples.load(relaxed)) finding.examples.store(n + 1, release);
 }
 
 std::uint64_t kinds_of(const Circle& circle) noexcept {
@@ -120,13 +128,23 @@ void count(Count what, std::uint64_t n) noexcept {
 void note(Finding what, const Noted& noted) noexcept {
   FindingRecord& finding = mapped->findings[static_cast<std::size_t>(what)];
   finding.times.fetch_add(1, relaxed);
-  if (noted.circle != nullptr) finding.kinds.fetch_or(kinds_of(*noted.circle), relaxed);
+  const std::uint64_t kinds = noted.circle != nullptr ? kinds_of(*noted.circle) : noted.kinds;
+  if (kinds != 0) finding.kinds.fetch_or(kinds, relaxed);
   const Section section(world().report);
   if (Example* e = find_example(finding, noted)) {
     ++e->times;
   } else {
     add_example(what, finding, noted);
   }
+}
+
+void withdraw(Finding what, std::uint64_t site) noexcept {
+  FindingRecord& finding = mapped->findings[static_cast<std::size_t>(what)];
+  const Section section(world().report);
+  if (Example* e = find_example(finding, {.lock = nullptr, .site = site}); e != nullptr) {
+    if (e->times != 0) --e->times;
+  }
+  if (finding.times.load(relaxed) != 0) finding.times.fetch_sub(1, relaxed);
 }
 
 }  // namespace lockswap::audit

@@ -31,8 +31,11 @@ struct Noted {
   std::uint64_t more_sites[2] = {};
   std::uint32_t stack = 0, other_stack = 0;  // of the two sites; 0 = not known
   const Circle* circle = nullptr;            // of stacks that are not in the record yet
+  std::uint64_t kinds = 0;  // kOfRwlocks or kOfMutexes, where it can be either; 0 = by the circle
 };
 // By a thread that is known. Async-signal-safe, unless the handler has interrupted a Section.
 void note(Finding what, const Noted& noted) noexcept;
+// One that was noted with this site, and no other, has turned out to be none.
+void withdraw(Finding what, std::uint64_t site) noexcept;
 
 }  // namespace lockswap::audit

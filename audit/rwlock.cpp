@@ -1,6 +1,7 @@
 #include "audit/rwlock.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 
 #include "audit/book.h"
@@ -11,11 +12,22 @@
 #include "audit/waits.h"
 #include "audit/world.h"
 #include "platform/clock.h"
+#include "platform/futex.h"
 
 namespace lockswap::audit {
 namespace {
 
 static_assert(are_counts_of(sizeof(RwOps), Count::rw_init, Count::rw_unlock));
+
+constexpr unsigned kMostKind = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+
+// Whether the bytes are those of no lock, whatever was done with it. glibc has the same names on
+// each architecture.
+bool is_no_lock(const pthread_rwlock_t* l) noexcept {
+  const auto& d = l->__data;
+  return d.__pad3 != 0 || d.__pad4 != 0 || d.__pad2 != 0 || d.__flags > kMostKind ||
+         (d.__shared != 0 && d.__shared != 1) || !is_thread_id(d.__cur_writer);
+}
 
 Noted against(const pthread_rwlock_t* l, std::uint64_t site, const Hold* hold) noexcept {
   if (hold == nullptr) return {.lock = l, .site = site};
@@ -50,7 +62,8 @@ LockEntry* add_entry(Shard& shard, const pthread_rwlock_t* l) noexcept {
 // The entry of a lock in use. Looks at the lock's bytes when they can show something.
 LockEntry* see(Shard& shard, const pthread_rwlock_t* l, std::uint64_t site) noexcept {
   LockEntry* entry = shard.find(address_of(l));
-  if (entry != nullptr && entry->is_mutex) {  // it was left behind
+  // A mutex that was left behind, or the memory of a destroyed lock that is a new one's by now.
+  if (entry != nullptr && (entry->is_mutex || (entry->was_destroyed && looks_fresh(l)))) {
     shard.remove(address_of(l));
     entry = nullptr;
   }
@@ -138,7 +151,8 @@ void hold(Shard& shard, LockEntry& entry, Me& m, bool reads, std::uint64_t site,
                         .stack = stack,
                         .place = 0,
                         .writes = !reads,
-                        .is_mutex = false});
+                        .is_mutex = false,
+                        .is_robust = false});
     }
   }
   if (reads) {
@@ -225,6 +239,7 @@ void release_one(Shard& shard, LockEntry& entry, Hold* h, Me& m) noexcept {
   if (h->writes != 0 || h->reads != 0) return;
   Record& r = record();
   raise_to(wrote ? r.longest_write_ns : r.longest_read_ns, monotonic_ns() - h->since);
+  if (h->ended) withdraw(Finding::ended_holding, h->site);
   if (h->serial == m.serial)
     m.held.locks.remove([&](const HeldLock& one) { return one.number == entry.number; });
   shard.remove_hold(entry, h);
@@ -256,6 +271,36 @@ void depart(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   }
 }
 
+// Whether glibc's words show this hold. The memory may be gone.
+bool shows(const LockEntry& entry, const Hold& h) noexcept {
+  const auto at = [&](std::size_t offset) { return entry.address + offset; };
+  constexpr std::size_t kWriter = offsetof(pthread_rwlock_t, __data.__cur_writer);
+  constexpr std::size_t kReaders = offsetof(pthread_rwlock_t, __data.__readers);
+  if (!is_mapped(at(kReaders))) return false;
+  return h.writes != 0 ? futex_word_is(at(kWriter), h.tid) : !futex_word_is(at(kReaders), 0);
+}
+
+}  // namespace
+
+void note_rwlocks_at_end(Me& m) noexcept {
+  const Busy busy;
+  for (const HeldLock& held : m.held.locks) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    const auto* const l = reinterpret_cast<const void*>(held.address);
+    Shard& shard = shard_of(l);
+    const Section section(shard.guard);
+    LockEntry* entry = shard.find(held.address);
+    if (entry == nullptr || entry->number != held.number) continue;
+    Hold* h = Shard::hold_of(*entry, m.serial);
+    if (h == nullptr || !shows(*entry, *h)) continue;
+    h->ended = true;
+    note(Finding::ended_holding,
+         {.lock = l, .site = h->site, .stack = h->stack, .kinds = kOfRwlocks});
+  }
+}
+
+namespace {
+
 // --- beginning and end of a lock
 
 void begin(const pthread_rwlock_t* l) noexcept {
@@ -265,17 +310,34 @@ void begin(const pthread_rwlock_t* l) noexcept {
 }
 
 void end(const pthread_rwlock_t* l, Finding while_held, std::uint64_t site) noexcept {
+  const bool destroys = while_held == Finding::destroy_while_held;
   Shard& shard = shard_of(l);
   const Section section(shard.guard);
   const LockEntry* old = shard.find(address_of(l));
-  if (old == nullptr) return;
-  // Fresh bytes: the memory is a new object's, and the old lock was left behind.
-  if (old->holds != nullptr && !looks_fresh(l)) note(while_held, against(l, site, old->holds));
-  if (while_held == Finding::destroy_while_held) {
-    if (old->waiting_readers + old->waiting_writers != 0)
-      note(Finding::destroy_while_awaited, {.lock = l, .site = site});
+  if (old == nullptr) {
+    if (destroys && is_no_lock(l))
+      note(Finding::destroy_of_uninitialised, {.lock = l, .site = site, .kinds = kOfRwlocks});
+    return;
   }
+  // Fresh bytes: the memory is a new object's, and the old lock was left behind.
+  const bool held = old->holds != nullptr && !looks_fresh(l);
+  const bool awaited = old->waiting_readers + old->waiting_writers != 0;
+  if (held) {
+    Noted noted = against(l, site, old->holds);
+    noted.kinds = kOfRwlocks;
+    note(while_held, noted);
+  }
+  if (destroys && awaited)
+    note(Finding::destroy_while_awaited, {.lock = l, .site = site, .kinds = kOfRwlocks});
   shard.remove(address_of(l));
+  if (!destroys || !(held || awaited)) return;
+  // Its users go on: their releases, and what they take again, have this one cause.
+  if (LockEntry* entry = shard.add(address_of(l))) {
+    entry->was_destroyed = true;
+    entry->known = 0;
+    entry->kind = kind_of(l);
+    entry->shared = is_process_shared(l) ? 1 : 0;
+  }
 }
 
 // --- the functions

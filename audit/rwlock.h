@@ -1,11 +1,15 @@
 // glibc's reader-writer lock functions with the audit in front.
 #pragma once
 
+#include "audit/me.h"
 #include "platform/system_rwlock.h"
 
 namespace lockswap::audit {
 
 // Calls system_rwlock, which must be filled in.
 extern const RwOps audited_rwlock;
+
+// The thread ends: the same as note_mutexes_at_end.
+void note_rwlocks_at_end(Me& m) noexcept;
 
 }  // namespace lockswap::audit

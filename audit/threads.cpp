@@ -15,12 +15,12 @@ void Threads::add_records() noexcept {
     chunk[i].next = all_;
     all_ = &chunk[i];
   }
+  count_ += kInChunk;
 }
 
-// Those of threads that ended with a mutex come last: another thread may release it yet. The end of
-// some threads is not seen.
-ThreadRecord* Threads::free_record() noexcept {
-  ThreadRecord* last = nullptr;
+// Of threads that ended with a mutex, which another thread may release yet, only if need be. The
+// end of some threads is not seen.
+ThreadRecord* Threads::free_record(bool also_with_mutexes) noexcept {
   for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
     if (r->serial.load(relaxed) != 0 && !r->is_watched && !has_thread(r->tid.load(relaxed)))
       r->serial.store(0, relaxed);
@@ -28,18 +28,19 @@ ThreadRecord* Threads::free_record() noexcept {
     const bool has_mutex = std::any_of(r->mutex, r->mutex + kMostHeld, [](const auto& one) {
       return one.address.load(relaxed) != 0;  // relaxed: a hint
     });
-    if (!has_mutex) return r;
-    last = r;
+    if (!has_mutex || also_with_mutexes) return r;
   }
-  return last;
+  return nullptr;
 }
 
 ThreadRecord* Threads::take(const Me& m, bool is_watched) noexcept {
   const Section section(guard_);
-  ThreadRecord* r = free_record();
+  constexpr std::size_t kMost = 8192;  // unless that many threads are there
+  ThreadRecord* r = free_record(false);
+  if (r == nullptr && count_ >= kMost) r = free_record(true);
   if (r == nullptr) {
     add_records();
-    r = free_record();
+    r = free_record(true);
   }
   if (r == nullptr) return nullptr;
   r->rwlocks.store(0, relaxed);
@@ -83,6 +84,18 @@ void Threads::sent(pthread_t thread, unsigned signal) noexcept {
   }
 }
 
+TakenFrom Threads::where_taken(std::uint32_t tid, std::uint64_t address) noexcept {
+  const Section section(guard_);
+  for (const ThreadRecord* r = all_; r != nullptr; r = r->next) {
+    if (r->tid.load(relaxed) != tid) continue;
+    for (const MutexOfThread& one : r->mutex) {
+      if (one.address.load(acquire) == address)  // pairs with remember_mutex
+        return {one.site.load(relaxed), one.stack.load(relaxed), one.ended.load(relaxed)};
+    }
+  }
+  return {};
+}
+
 TakenFrom Threads::took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept {
   const Section section(guard_);
   TakenFrom taken;
@@ -93,7 +106,7 @@ TakenFrom Threads::took_mutex_from(std::uint32_t tid, std::uint64_t address) noe
     if (r->serial.load(relaxed) != 0) lower(r->mutexes);
     for (MutexOfThread& one : r->mutex) {
       if (one.address.load(acquire) != address) continue;  // pairs with remember_mutex
-      taken = {one.site.load(relaxed), one.stack.load(relaxed)};
+      taken = {one.site.load(relaxed), one.stack.load(relaxed), one.ended.load(relaxed)};
       one.address.store(0, relaxed);  // relaxed: the owner only asks whether it is there
     }
   }

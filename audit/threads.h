@@ -1,6 +1,7 @@
 // The records of all threads of the process.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <pthread.h>
 
@@ -9,10 +10,11 @@
 
 namespace lockswap::audit {
 
-// Where a mutex was taken that another thread has released.
+// Where a thread took a mutex. All 0: it is not known.
 struct TakenFrom {
   std::uint64_t site = 0;
   std::uint32_t stack = 0;
+  bool ended = false;  // the thread had ended with it
 };
 
 class Threads {
@@ -24,16 +26,28 @@ class Threads {
   // That thread holds one lock less, whichever thread released it. Nothing happens if it has ended.
   void took_rwlock_from(ThreadRecord* record, std::uint64_t serial) noexcept;
   TakenFrom took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept;
+  // Where that thread took it, if it holds it.
+  TakenFrom where_taken(std::uint32_t tid, std::uint64_t address) noexcept;
+
+  // The thread ends with this mutex, unless another one has just released it: says so by note().
+  template <class Note>
+  void ends_with(MutexOfThread& one, Note note) noexcept {
+    const Section section(guard_);
+    if (one.address.load(relaxed) == 0) return;
+    one.ended.store(true, relaxed);  // relaxed, both: under the guard
+    note();
+  }
 
   // A thread of this process sends it this signal, 1 to 64. Before it does.
   void sent(pthread_t thread, unsigned signal) noexcept;
 
  private:
-  ThreadRecord* free_record() noexcept;
+  ThreadRecord* free_record(bool also_with_mutexes) noexcept;
   void add_records() noexcept;
 
   Guard guard_;  // of the list, and of which thread has each record
   ThreadRecord* all_{};
+  std::size_t count_{};
 };
 
 // The count stays at 0 or above, whichever threads change it at the same time.

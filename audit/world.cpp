@@ -2,7 +2,9 @@
 
 #include "audit/entry.h"
 #include "audit/fork.h"
+#include "audit/mutex_holds.h"
 #include "audit/report.h"
+#include "audit/rwlock.h"
 #include "platform/alone.h"
 #include "platform/real_time.h"
 #include "platform/text.h"
@@ -54,6 +56,8 @@ void on_thread_exit() noexcept {
   if (m.record == nullptr) return;
   if (m.process == world().number) {
     if (m.inside != 0 && !m.busy) note_left_call(m);
+    note_mutexes_at_end(m);
+    note_rwlocks_at_end(m);
     world().threads.give(m.record);
   }
   m.record = nullptr;

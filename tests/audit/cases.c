@@ -47,6 +47,11 @@ static void* write_lock(void* l) {
   EXPECT(0, pthread_rwlock_wrlock(l));
   return NULL;
 }
+static void* read_once(void* l) {
+  EXPECT(0, pthread_rwlock_rdlock(l));
+  EXPECT(0, pthread_rwlock_unlock(l));
+  return NULL;
+}
 static void* write_once(void* l) {
   EXPECT(0, pthread_rwlock_wrlock(l));
   EXPECT(0, pthread_rwlock_unlock(l));
@@ -159,6 +164,50 @@ static void destroy_awaited(void) {
   fflush(stdout);
   _exit(0);
 }
+// The holder goes on with a lock that is gone.
+static void* reads_on(void* l) {
+  read_lock(l);
+  turn = 1;
+  UNTIL(turn == 2);
+  EXPECT(0, pthread_rwlock_unlock(l));
+  return write_once(l);
+}
+static void destroy_held_by_other(void) {
+  pthread_t reader = start(reads_on, &lock);
+  UNTIL(turn == 1);
+  pthread_rwlock_destroy(&lock);
+  turn = 2;
+  pthread_join(reader, NULL);
+  write_once(&lock);
+}
+static pthread_mutex_t shaky = PTHREAD_MUTEX_INITIALIZER;
+static void* holds_mutex(void* m) {
+  EXPECT(0, pthread_mutex_lock(m));
+  turn = 1;
+  UNTIL(turn == 2);
+  EXPECT(0, pthread_mutex_unlock(m));
+  return NULL;
+}
+static void destroy_held_mutex(void) {
+  pthread_t holder = start(holds_mutex, &shaky);
+  UNTIL(turn == 1);
+  EXPECT(EBUSY, pthread_mutex_destroy(&shaky));
+  turn = 2;
+  pthread_join(holder, NULL);
+  EXPECT(0, pthread_mutex_lock(&shaky));
+  EXPECT(EBUSY, pthread_mutex_destroy(&shaky));  // its own
+  EXPECT(0, pthread_mutex_unlock(&shaky));
+}
+static void destroy_uninit(void) {
+  pthread_mutex_t* m = malloc(sizeof *m);
+  pthread_rwlock_t* l = malloc(sizeof *l);
+  memset(m, 0x5a, sizeof *m);
+  memset(l, 0x5a, sizeof *l);
+  pthread_mutex_destroy(m);
+  EXPECT(0, pthread_rwlock_destroy(l));
+  free(m);
+  free(l);
+}
 static void init_held(void) {
   read_lock(&lock);
   EXPECT(0, pthread_rwlock_init(&lock, NULL));
@@ -183,7 +232,7 @@ static void on_signal(int number) {
 static void in_handler(void) {
   signal(SIGUSR1, on_signal);
   write_lock(&lock);
-  pthread_t reader = start(read_lock, &lock);
+  pthread_t reader = start(read_once, &lock);
   UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
   pthread_kill(reader, SIGUSR1);
   UNTIL(handled);
@@ -208,7 +257,7 @@ static void stopped(void) {
   EXPECT(0, sigaction(SIGUSR1, &handles, NULL));
   signal(SIGUSR2, go_on);
   write_lock(&lock);
-  pthread_t reader = start(read_lock, &lock);
+  pthread_t reader = start(read_once, &lock);
   UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
   pthread_kill(reader, SIGUSR1);
   UNTIL(handled);
@@ -456,7 +505,7 @@ static void* take_other_then_lock(void* released) {
   turn = 1;
   UNTIL(turn == 2);
   (void)released;
-  return read_lock(&lock);
+  return read_once(&lock);
 }
 static void order_released(void) {
   run(read_and_read, NULL);
@@ -557,9 +606,46 @@ static void fork_mutex(void) {
   in_child(unlock_own_mutex);
   unlock_own_mutex();
 }
+// Zero bytes are an initialiser, and a child may begin anew with what it, or its parent, held.
+static void destroy_own_mutex(void) {
+  EXPECT(0, pthread_mutex_unlock(&own_mutex));
+  EXPECT(0, pthread_mutex_destroy(&own_mutex));
+}
+static void destroy_anew(void) {
+  pthread_mutex_destroy(&own_mutex);
+  EXPECT(0, pthread_mutex_init(&own_mutex, NULL));
+}
+static void destroy_clean(void) {
+  static pthread_mutex_t m;
+  static pthread_rwlock_t l;
+  EXPECT(0, pthread_mutex_destroy(&m));
+  EXPECT(0, pthread_rwlock_destroy(&l));
+  EXPECT(0, pthread_mutex_lock(&own_mutex));
+  in_child(destroy_anew);
+  in_child(destroy_own_mutex);
+  destroy_own_mutex();
+  for (int robust = 0; robust < 2; ++robust) {
+    pthread_mutexattr_t a;
+    pthread_mutexattr_init(&a);
+    pthread_mutexattr_setrobust(&a, robust ? PTHREAD_MUTEX_ROBUST : PTHREAD_MUTEX_STALLED);
+    pthread_mutexattr_setprotocol(&a, robust ? PTHREAD_PRIO_NONE : PTHREAD_PRIO_PROTECT);
+    EXPECT(0, pthread_mutex_init(&m, &a));
+    EXPECT(0, pthread_mutex_destroy(&m));
+  }
+}
+static void* reads_until_2(void* l) {
+  read_lock(l);
+  turn = 1;
+  UNTIL(turn == 2);
+  EXPECT(0, pthread_rwlock_unlock(l));
+  return NULL;
+}
 static void fork_others(void) {
-  run(read_lock, &lock);
+  pthread_t reader = start(reads_until_2, &lock);
+  UNTIL(turn == 1);
   in_child(begin_anew);
+  turn = 2;
+  pthread_join(reader, NULL);
 }
 static void fork_waiters(void) {
   read_lock(&lock);
@@ -709,14 +795,26 @@ static void* wait_for_ever(void* unused) {
     EXPECT(0, pthread_cond_wait(&turn_changed, &turn_mutex));
   return unused;
 }
-static void cond_cancelled(void) {
-  pthread_t waiter = start(wait_for_ever, NULL);
+static void release_turn(void* unused) {
+  (void)unused;
+  EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+}
+static void* wait_and_release(void* unused) {
+  pthread_cleanup_push(release_turn, NULL);
+  wait_for_ever(NULL);
+  pthread_cleanup_pop(0);
+  return unused;
+}
+static void cancelled_in(void* (*wait)(void*)) {
+  pthread_t waiter = start(wait, NULL);
   until_it_waits();
   void* result = NULL;
   EXPECT(0, pthread_cancel(waiter));
   EXPECT(0, pthread_join(waiter, &result));
   EXPECT(1, result == PTHREAD_CANCELED);
 }
+static void cond_cancelled(void) { cancelled_in(wait_and_release); }
+static void cond_cancelled_holding(void) { cancelled_in(wait_for_ever); }
 
 // A thread that holds the lock waits for another, and goes on holding it until turn is 3.
 static volatile int is_past_wait;
@@ -887,6 +985,14 @@ static void cond_shared(void) {
 }
 static void cond_mixed(void) { one_shared_cond(&turn_mutex); }
 
+// glibc says so of a mutex that a waiting thread will take again.
+static void destroy_awaited_mutex(void) {
+  pthread_t waiter = start(wait_and_release, NULL);
+  until_it_waits();
+  EXPECT(EBUSY, pthread_mutex_destroy(&turn_mutex));
+  EXPECT(0, pthread_cancel(waiter));
+  pthread_join(waiter, NULL);
+}
 static void* lock_mutex(void* m) {
   EXPECT(0, pthread_mutex_lock(m));
   return NULL;
@@ -898,6 +1004,61 @@ static void foreign_mutex(void) {
   EXPECT(0, pthread_mutex_unlock(&mutex));
 }
 
+// Threads that end with locks, by each way there is; and those whose locks are released yet: by a
+// destructor of their own, or by the thread that they are for.
+static void* ends_with_both(void* unused) {
+  lock_mutex(&shaky);
+  write_lock(&lock);
+  read_lock(&other);
+  return unused;
+}
+static void ended_holding(void) { run(ends_with_both, NULL); }
+static void* exits_with_both(void* unused) {
+  ends_with_both(NULL);
+  pthread_exit(unused);
+}
+static void exited_holding(void) { run(exits_with_both, NULL); }
+static void* is_cancelled_with_both(void* unused) {
+  ends_with_both(NULL);
+  for (;;)
+    pause();
+  return unused;
+}
+static void cancelled_holding(void) {
+  pthread_t thread = start(is_cancelled_with_both, NULL);
+  EXPECT(0, pthread_cancel(thread));
+  pthread_join(thread, NULL);
+}
+static void unlock_both(void* unused) {
+  (void)unused;
+  EXPECT(0, pthread_mutex_unlock(&shaky));
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  EXPECT(0, pthread_rwlock_unlock(&other));
+}
+static pthread_key_t key;
+static void* leaves_it_to_a_destructor(void* unused) {
+  ends_with_both(NULL);
+  pthread_setspecific(key, &key);
+  return unused;
+}
+static void* leaves_it_to_a_handler(void* unused) {
+  ends_with_both(NULL);
+  pthread_cleanup_push(unlock_both, NULL);
+  pthread_exit(unused);
+  pthread_cleanup_pop(0);
+  return unused;
+}
+static void ended_clean(void) {
+  EXPECT(0, pthread_key_create(&key, unlock_both));
+  for (int i = 0; i < 10; ++i)
+    run(leaves_it_to_a_destructor, NULL);
+  run(leaves_it_to_a_handler, NULL);
+  pthread_mutex_t* own = malloc(sizeof *own);  // and memory that is gone
+  EXPECT(0, pthread_mutex_init(own, NULL));
+  run(lock_mutex, own);
+  EXPECT(0, pthread_mutex_unlock(own));
+  free(own);
+}
 static void owner_dead(void) {
   pthread_mutex_t m;
   pthread_mutexattr_t a;
@@ -944,6 +1105,11 @@ static const struct {
     {"unheld", unheld},
     {"destroy_held", destroy_held},
     {"destroy_awaited", destroy_awaited},
+    {"destroy_held_by_other", destroy_held_by_other},
+    {"destroy_held_mutex", destroy_held_mutex},
+    {"destroy_awaited_mutex", destroy_awaited_mutex},
+    {"destroy_uninit", destroy_uninit},
+    {"destroy_clean", destroy_clean},
     {"init_held", init_held},
     {"reset_held", reset_held},
     {"copied", copied},
@@ -989,10 +1155,15 @@ static const struct {
     {"mutexes", mutexes},
     {"condvars", condvars},
     {"cond_cancelled", cond_cancelled},
+    {"cond_cancelled_holding", cond_cancelled_holding},
     {"cond_unheld", cond_unheld},
     {"cond_shared", cond_shared},
     {"cond_mixed", cond_mixed},
     {"foreign_mutex", foreign_mutex},
+    {"ended_holding", ended_holding},
+    {"exited_holding", exited_holding},
+    {"cancelled_holding", cancelled_holding},
+    {"ended_clean", ended_clean},
     {"owner_dead", owner_dead},
     {"deepbind", deepbind},
     {"namespaces", namespaces},

@@ -78,6 +78,7 @@ CLEAN = (
     "threads",
     "mutexes",
     "dlopen",
+    "destroy_clean",
     "condvars",
     "cond_cancelled",
     "cond_shared",
@@ -101,6 +102,7 @@ OTHER_VERDICTS = (
     "waits",
     "fork_mutex",
     "owner_dead",
+    "destroy",
 )
 
 
@@ -125,6 +127,7 @@ NOTES = {
     "fork_others": {"fork_while_others_hold": 1},
     "fork_waiters": {"fork_while_holding": 1, "fork_with_waiters": 1},
     "foreign_mutex": {"foreign_mutex_release": 1},
+    "ended_clean": {"foreign_mutex_release": 1},
     "cond_mixed": {"cond_shared_mutex_private": 1},
     "exec": {"recursive_read": 2},
 }
@@ -134,8 +137,16 @@ GRAVE = {
     "unheld": {"release_of_unheld": 1},
     "destroy_held": {"destroy_while_held": 1},
     "destroy_awaited": {"destroy_while_held": 1, "destroy_while_awaited": 1},
+    "destroy_held_by_other": {"destroy_while_held": 1},
+    "destroy_held_mutex": {"destroy_while_held": 2},
+    "destroy_awaited_mutex": {"destroy_while_awaited": 1},
+    "destroy_uninit": {"destroy_of_uninitialised": 2},
     "init_held": {"init_while_held": 1},
     "copied": {"used_before_seen": 1},
+    "ended_holding": {"ended_holding": 3},
+    "exited_holding": {"ended_holding": 3},
+    "cancelled_holding": {"ended_holding": 3},
+    "cond_cancelled_holding": {"ended_holding": 1},
     "in_handler": {"in_signal_handler": 2},
     "cond_unheld": {"cond_wait_unheld": 1},
     "stopped": {"stopped_in_lock_call": 1},
@@ -222,6 +233,28 @@ def test_call_sites_are_the_program_s(audit):
 def report_for_people(case: str) -> str:
     """In one line."""
     return " ".join(lockswap("audit", "--", CASES, case).stderr.split())
+
+
+def test_what_a_finding_is_about_is_in_the_verdicts_of_that_kind(audit):
+    for case, looks in (
+        ("destroy_held_mutex", {"mutexes"}),
+        ("destroy_held_by_other", {"rwlocks"}),
+        ("destroy_uninit", {"rwlocks", "mutexes"}),
+        ("ended_holding", {"rwlocks", "mutexes"}),
+    ):
+        report = audit(CASES, case)
+        assert {kind for kind, one in report["verdicts"].items() if one["level"] == "look"} == looks
+    (finding,) = audit(CASES, "destroy_held_mutex")["findings"]
+    by_other, own = finding["examples"]
+    assert by_other["other_thread"] not in (0, by_other["thread"]) and own["other_thread"] == own["thread"]
+    assert functions(by_other) == ["destroy_held_mutex", "holds_mutex"]
+
+
+def test_where_a_lock_was_taken_that_a_thread_left_behind(audit):
+    (finding,) = audit(CASES, "cancelled_holding")["findings"]
+    assert {example["at"].split(",")[0] for example in finding["examples"]} == {"lock_mutex", "write_lock", "read_lock"}
+    assert "cancelled_holding" not in report_for_people("ended_clean")
+    assert "took it at lock_mutex, cases.c:" in report_for_people("ended_holding")
 
 
 def functions(example: dict) -> list[str]:

@@ -85,16 +85,18 @@ MEANINGS = {
         "write hold released by another thread",
         "glibc takes that for a reader's release and the lock is broken from then on. Let the writer release.",
     ),
-    "release_of_unheld": Meaning(
+    "ended_holding": Meaning(
         LOOK,
-        "release of a lock that nobody holds",
-        "Undefined under glibc, which counts its readers wrong from then on; lockswap returns EPERM. Find the unlock "
-        "that has no lock.",
+        "thread that ended with a lock held",
+        "It returned, exited or was cancelled, and nobody has released the lock since: whoever asks for it next waits "
+        "for ever, under glibc's lock and under each other. Release it before the end, or in a clean-up handler "
+        "(pthread_cleanup_push).",
     ),
     "destroy_while_held": Meaning(
         LOOK,
         "destroy of a held lock",
-        "Harmless only if the holder never touches the lock again. Release before destroying.",
+        "Harmless only if the holder never touches the lock again. Release before destroying. glibc keeps such a mutex "
+        "and returns EBUSY.",
     ),
     "destroy_while_awaited": Meaning(
         LOOK,
@@ -105,6 +107,18 @@ MEANINGS = {
         LOOK,
         "initialisation of a held lock",
         "A second init makes a new lock: the holder's release then ends nobody's hold. Initialise once.",
+    ),
+    "destroy_of_uninitialised": Meaning(
+        LOOK,
+        "destroy of a lock that was never initialised",
+        "Its bytes are those of no lock: neither an initialiser nor a call leaves them. What a destroy does with them "
+        "is undefined. Initialise the lock, or don't destroy it.",
+    ),
+    "release_of_unheld": Meaning(
+        LOOK,
+        "release of a lock that nobody holds",
+        "Undefined under glibc, which counts its readers wrong from then on; lockswap returns EPERM. Find the unlock "
+        "that has no lock.",
     ),
     "used_before_seen": Meaning(
         LOOK,

@@ -216,7 +216,14 @@ def _wait(example: dict, _texts: _Texts) -> list[str]:
     ]
 
 
+def _taken(example: dict, texts: _Texts) -> list[str]:
+    words = f"{_times(example)}: thread {example['thread']} took it at {example['at']}"
+    stack = texts.stack(example, example["stack"])
+    return [words, *([f"  thread {example['thread']}: {stack}"] if stack else [])]
+
+
 _EXAMPLES = {
+    "ended_holding": _taken,
     "circle_of_orders": _orders,
     "circle_with_reads": _orders,
     "opposite_orders": _orders,
