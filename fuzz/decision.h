@@ -7,6 +7,9 @@
 // Runs differ in style, too, since no one style finds all: a seed says how often something is done,
 //   how long delays are, which kind of point and which threads it prefers, and whether it chooses
 //   among those who wait for a lock.
+// A program that calls millions of times would not come to its end. So a thread is disturbed in
+//   full until its delays have cost about what the budget says, and in ever fewer of its stretches
+//   from then on. How far it has come there is a number of points, not a time: `base` and `count`.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +40,7 @@ struct Settings {
   std::uint64_t seed = 0;
   std::uint32_t percent = 0;  // points at which something is done; 0: the seed says
   std::uint32_t longest_us = 4000;
+  std::uint32_t budget_ms = 300;
   bool spurious = false;
   bool turns = true;  // choose among those who wait
 };
@@ -48,14 +52,39 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   return x ^ (x >> 31);
 }
 
-constexpr Decision decide(const Settings& s, std::uint64_t thread, std::uint64_t count,
-                          Point point) noexcept {
+inline constexpr unsigned kStretch = 32;  // points for which a thread stays preferred, or not
+// A thread begins where this many points for each older child of its creator would have brought it.
+inline constexpr unsigned kPointsPerThread = 64;
+
+// Delays are of all magnitudes alike: below 2, 4, 8, ... microseconds.
+constexpr unsigned magnitudes(const Settings& s) noexcept {
+  unsigned n = 1;
+  while (n < 20 && (1u << n) < s.longest_us)
+    ++n;
+  return n;
+}
+
+// The points that a budget is enough for.
+constexpr std::uint64_t points_in_full(const Settings& s, std::uint32_t percent) noexcept {
+  constexpr std::uint64_t kWakeUp = 60;  // us
+  const unsigned n = magnitudes(s);
+  // Nine acts of sixteen are delays; their mean is 2^n / n.
+  const std::uint64_t mean = (std::uint64_t{1} << n) / n * 9 / 16 + kWakeUp;
+  const std::uint64_t points = std::uint64_t{s.budget_ms} * 1000 * 100 / (mean * percent);
+  return points > 2 * kStretch ? points : 2 * kStretch;
+}
+
+constexpr Decision decide(const Settings& s, std::uint64_t thread, std::uint64_t base,
+                          std::uint64_t count, Point point) noexcept {
   constexpr std::uint32_t kOftens[] = {3, 10, 30, 60};
-  constexpr unsigned kStretch = 32;  // points for which a thread stays preferred, or not
   const std::uint64_t style = mix(s.seed);
   const std::uint64_t mood = mix(style ^ mix(thread ^ mix(count / kStretch)));
   const std::uint64_t h = mix(mood ^ mix(count));
   std::uint32_t percent = s.percent != 0 ? s.percent : kOftens[style % 4];
+  // Of the stretches beyond the budget one in 2, 3, 4, ..., as many budgets as they are away.
+  const std::uint64_t before = base + count / kStretch * kStretch;
+  const std::uint64_t full = points_in_full(s, percent);
+  if (before >= full && mix(~mood) % before >= full) return {};
   // In a quarter of the stretches a thread is left alone, so that others overtake it and it them.
   if (mood % 4 == 0) percent /= 8;
   // One kind of point is preferred in half of the runs.
@@ -68,11 +97,7 @@ constexpr Decision decide(const Settings& s, std::uint64_t thread, std::uint64_t
   if (s.spurious && point == Point::before_wait && what < 8) return {Act::spurious, 0};
   if (what < 5) return {Act::yield, 0};
   if (what < 7) return {Act::migrate, amount};
-  // Of all magnitudes alike.
-  unsigned magnitudes = 1;
-  while (magnitudes < 20 && (1u << magnitudes) < s.longest_us)
-    ++magnitudes;
-  const std::uint32_t top = 1u << (1 + (h >> 16) % magnitudes);
+  const std::uint32_t top = 1u << (1 + (h >> 16) % magnitudes(s));
   const std::uint32_t us = 1 + amount % top;
   return {Act::delay, us < s.longest_us ? us : s.longest_us};
 }

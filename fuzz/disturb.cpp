@@ -27,7 +27,13 @@ Me& me() noexcept {
   if (own.name != 0) return own;
   // The main thread, or one that pthread_create did not make; those are named as they come.
   const bool is_main = raw_syscall(SYS_getpid) == raw_syscall(SYS_gettid);
-  own.name = is_main ? kMain : mix(~strangers.fetch_add(1, relaxed));
+  if (is_main) {
+    own.name = kMain;
+  } else {
+    const std::uint64_t number = strangers.fetch_add(1, relaxed);
+    own.name = mix(~number);
+    own.base = number * kPointsPerThread;
+  }
   return own;
 }
 
@@ -76,12 +82,13 @@ bool trace_to(const char* file) noexcept {
   return true;
 }
 
-std::uint64_t name_of_next_child() noexcept {
+Me next_child() noexcept {
   Me& own = me();
-  return mix(own.name ^ mix(++own.children)) | 2;  // never 0, nor the main thread's
+  const std::uint64_t base = own.base + own.children * kPointsPerThread;
+  return {mix(own.name ^ mix(++own.children)) | 2, 0, 0, base};  // never 0, nor the main thread's
 }
-void begin_thread(std::uint64_t name) noexcept {
-  per_thread<Me> = {name, 0, 0};
+void begin_thread(const Me& child) noexcept {
+  per_thread<Me> = child;
   pass(Point::begin);
 }
 
@@ -93,7 +100,7 @@ std::uint64_t my_turn_number() noexcept {
 // By system calls alone: a lock function leaves errno as it was, and is no cancellation point.
 bool pass(Point point) noexcept {
   Me& own = me();
-  const Decision d = decide(settings, own.name, own.count, point);
+  const Decision d = decide(settings, own.name, own.base, own.count, point);
   if (trace.is_open()) write_down(own, point, d);
   ++own.count;
   switch (d.act) {

@@ -12,6 +12,7 @@ struct Me {
   std::uint64_t name;      // 0: not asked for yet
   std::uint64_t count;     // points that the thread has passed
   std::uint64_t children;  // threads that it has created
+  std::uint64_t base;      // of its budget: decision.h
 };
 
 inline constinit Settings settings{};
@@ -19,10 +20,10 @@ inline constinit Settings settings{};
 // Opens what decisions are written to, if anything. False: it cannot be.
 bool trace_to(const char* file) noexcept;
 
-// The name of the next thread that the calling one creates: it follows from the creators' names and
-// from how many they have created, so it is the same in each run.
-std::uint64_t name_of_next_child() noexcept;
-void begin_thread(std::uint64_t name) noexcept;
+// What the next thread that the calling one creates is to begin with. Its name follows from the
+// creators' names and from how many they have created, so it is the same in each run.
+Me next_child() noexcept;
+void begin_thread(const Me& child) noexcept;
 
 // The calling thread's number among those who wait for a lock.
 std::uint64_t my_turn_number() noexcept;

@@ -38,7 +38,7 @@ bool skip(const char*& p, const char* word) noexcept {
   return true;
 }
 
-// SEED[,percent=N][,delay=US][,spurious][,no-turns][,trace=FILE]
+// SEED[,percent=N][,delay=US][,budget=MS][,spurious][,no-turns][,trace=FILE]
 bool read(const char* p) noexcept {
   settings.seed = number(p);
   if (settings.seed == kNoNumber) return false;
@@ -53,6 +53,8 @@ bool read(const char* p) noexcept {
       settings.percent = static_cast<std::uint32_t>(n);
     } else if (skip(p, ",delay=") && (n = number(p)) >= 1 && n <= 1'000'000) {
       settings.longest_us = static_cast<std::uint32_t>(n);
+    } else if (skip(p, ",budget=") && (n = number(p)) >= 1 && n <= 1'000'000) {
+      settings.budget_ms = static_cast<std::uint32_t>(n);
     } else {
       return false;
     }
@@ -80,9 +82,8 @@ void start() noexcept {
     char line[400];
     Text(line, sizeof line)
         << "lockswap: LOCKSWAP_FUZZ='" << value
-        << "' is not SEED[,percent=1..100][,delay=1..1000000][,spurious][,no-turns]"
-           "[,trace=FILE], "
-           "with a file that can be written";
+        << "' is not SEED[,percent=1..100][,delay=1..1000000][,budget=1..1000000][,spurious]"
+           "[,no-turns][,trace=FILE], with a file that can be written";
     refuse(line);
   }
   Looks::prepare();  // it learns mutexes' layout, too, for threads' ids: system_tid.h

@@ -1,7 +1,6 @@
 // pthread_create: a thread gets its name from its creator, so that a seed means the same to it in
 // each run, and begins with a point.
 
-#include <cstdint>
 #include <pthread.h>
 
 #include "config/environment.h"
@@ -27,13 +26,13 @@ namespace {
 struct Beginning {
   void* (*routine)(void*);
   void* argument;
-  std::uint64_t name;
+  Me me;
 };
 
 void* begin(void* p) {
   const Beginning b = *static_cast<Beginning*>(p);
   unmap_pages(p, sizeof(Beginning));
-  begin_thread(b.name);
+  begin_thread(b.me);
   return call_in_frame(b.routine, b.argument);
 }
 
@@ -51,7 +50,7 @@ LOCKSWAP_EXPORTED int lockswap_thread_create(pthread_t* thread, const pthread_at
   void* const page =
       environment_value("LOCKSWAP_FUZZ") != nullptr ? map_pages(sizeof(Beginning)) : nullptr;
   if (page == nullptr) return real(thread, attributes, routine, argument);
-  *static_cast<Beginning*>(page) = {routine, argument, name_of_next_child()};
+  *static_cast<Beginning*>(page) = {routine, argument, next_child()};
   const int error = real(thread, attributes, begin, page);
   if (error != 0) unmap_pages(page, sizeof(Beginning));
   return error;

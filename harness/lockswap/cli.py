@@ -285,13 +285,19 @@ def audit_command(
 @click.option(
     "--delay", type=click.IntRange(1, 1_000_000), metavar="US", help="The longest delay, microseconds.  [4000]"
 )
+@click.option(
+    "--budget",
+    type=click.IntRange(1, 1_000_000),
+    metavar="MS",
+    help="Delay a thread less and less often once its delays have cost MS milliseconds.  [300]",
+)
 @click.option("--rwlock", "-l", metavar="LOCK", help="Under this reader-writer lock. Default: glibc's.")
 @click.option("--mutex", "-m", metavar="MUTEX", help="Under this mutex. Default: glibc's.")
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
 @click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON, on stdout.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
-def fuzz_command(delay: int | None, command: tuple[str, ...], **options: object) -> int:
+def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...], **options: object) -> int:
     """Run a program again and again, each time with other delays, yields and migrations around its lock calls, and stop
     at the first crash, hang or sanitizer report. The exit status is 3 then, and 0 if no run fails.
 
@@ -305,7 +311,7 @@ def fuzz_command(delay: int | None, command: tuple[str, ...], **options: object)
     from lockswap.base.paths import Paths
     from lockswap.fuzz import fuzz
 
-    return fuzz.run(Paths.find(), fuzz.Request(command=list(command), delay_us=delay, **options))
+    return fuzz.run(Paths.find(), fuzz.Request(command=list(command), delay_us=delay, budget_ms=budget, **options))
 
 
 @cli.command(

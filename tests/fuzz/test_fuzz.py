@@ -117,6 +117,18 @@ def test_delays_are_as_long_as_the_trace_says(tmp_path):
     assert took >= max(delays) / 1e6
 
 
+def test_a_program_that_locks_often_comes_to_its_end(tmp_path):
+    program = compiled(
+        tmp_path / "often",
+        "#include <pthread.h>\nint main(void) { static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n"
+        "for (int i = 0; i < 20000; ++i) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); } return 0; }\n",
+    )
+    points = traced(tmp_path, "1,percent=60,budget=20", [program])
+    assert len(points) == 80_000
+    assert 10_000 <= sum(int(words[4]) for words in points if words[3] == DELAY) <= 400_000  # us
+    assert any(words[3] != NOTHING for words in points[40_000:])  # they are fewer, but don't end
+
+
 ALLOWED = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -164,9 +176,9 @@ def test_the_trace_leaves_the_program_s_files_alone(tmp_path):
 
 
 def test_options_come_to_the_library():
-    words = ("--seed", 5, "--runs", 1, "--again", 0, "--percent", 7, "--delay", 9, "--spurious")
+    words = ("--seed", 5, "--runs", 1, "--again", 0, "--percent", 7, "--delay", 9, "--budget", 8, "--spurious")
     status, found = fuzz(*words, "--", "/bin/sh", "-c", "echo $LOCKSWAP_FUZZ")
-    assert status == 3 and found["failure"].startswith("differs: stdout '5,percent=7,delay=9,spurious'")
+    assert status == 3 and found["failure"].startswith("differs: stdout '5,percent=7,delay=9,budget=8,spurious'")
 
 
 def test_without_a_seed_nothing_is_disturbed():
@@ -175,7 +187,9 @@ def test_without_a_seed_nothing_is_disturbed():
     assert (done.returncode, done.stdout, done.stderr) == (0, "40\n", "")
 
 
-@pytest.mark.parametrize("value", ["x", "1,", "1,percent=0", "1,delay=0", "1,often", "1,trace=/no/folder/x"])
+@pytest.mark.parametrize(
+    "value", ["x", "1,", "1,percent=0", "1,delay=0", "1,budget=0", "1,often", "1,trace=/no/folder/x"]
+)
 def test_a_wrong_variable_is_told_in_a_line(value):
     env = os.environ | {"LD_PRELOAD": str(LIBRARY), "LOCKSWAP_FUZZ": value}
     done = subprocess.run([RACES, "right"], env=env, capture_output=True, text=True, timeout=60)

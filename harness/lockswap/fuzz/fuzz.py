@@ -40,6 +40,7 @@ class Request:
     spurious: bool
     percent: int | None
     delay_us: int | None
+    budget_ms: int | None
     rwlock: str | None
     mutex: str | None
     preload: Sequence[str]
@@ -119,6 +120,7 @@ def _seeded(env: dict[str, str], request: Request, seed: int) -> dict[str, str]:
     said = [str(seed)]
     said += [f"percent={request.percent}"] if request.percent is not None else []
     said += [f"delay={request.delay_us}"] if request.delay_us is not None else []
+    said += [f"budget={request.budget_ms}"] if request.budget_ms is not None else []
     said += ["spurious"] if request.spurious else []
     return env | {"LOCKSWAP_FUZZ": ",".join(said)}
 
