@@ -151,7 +151,7 @@ inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock,
   const std::uint64_t now = Ticks::now();
   count_hold(t, seen.tally, lock, hold, now);
   if (!has_waiters) return nullptr;
-  return &announce_release(t, *seen.object, hold.mode, now, caller, hold.waited);
+  return &announce_end(t, *seen.object, hold, now, caller);
 }
 
 template <Kind kKind, class Unlock>

@@ -43,6 +43,10 @@ bool look_up(Ref ref, Found& found) noexcept {
   return r.number.load(relaxed) == number;
 }
 
+NativeAtomic<std::uint64_t>& long_release_of(const Object& o) noexcept {
+  return world().long_release[&o - world().objects];
+}
+
 std::uint64_t hash_of(const Pending& p, const Found& f) noexcept {
   std::uint64_t h = p.class_number;
   for (const std::uint64_t part : {std::uint64_t{p.stack}, std::uint64_t{f.stack},
@@ -125,7 +129,13 @@ bool ended(const Pending& p, const Found& f) noexcept {
 // Readers keep no reader waiting. One that is slow to wake finds the releases of those that went in
 // with it, and it was the writer before them that ended its wait. Without such a writer it is the
 // last release: the reader waited behind a writer that then gave up.
+// Those that went in one after the other behind a long hold were kept by that, not by each other.
 Ref release_that_ended(const Pending& p) noexcept {
+  Pending by_long = p;
+  by_long.release = long_release_of(*p.object).load(acquire);  // pairs with announce_end
+  const std::uint64_t at = ended_at(by_long);
+  if (at != 0 && 2 * Ticks::ns_between(p.begin, at) > Ticks::ns_between(p.begin, p.end))
+    return by_long.release;
   if (p.mode == Mode::shared) {
     Pending by_writer = p;
     by_writer.release = p.object->by_writer.load(acquire);
@@ -206,6 +216,22 @@ Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now, co
   r.number.store(number, release);
   if (mode != Mode::shared) o.by_writer.store(ref_to(t, number), release);
   o.release.store(ref_to(t, number), release);  // both pair with release_that_ended
+  return r;
+}
+
+Release& announce_end(Thread& t, Object& o, const EndedHold& hold, std::uint64_t now,
+                      const void* caller) noexcept {
+  const std::uint64_t waited_since = o.waits_since.load(relaxed);  // relaxed: a guess
+  std::uint64_t kept_since = max_of(waited_since, hold.since);
+  // A hold that isn't timed began when the one before it ended, if threads have waited since then.
+  if (Found before; hold.since == 0 && look_up(o.release.load(acquire), before))
+    kept_since = max_of(kept_since, before.at);
+  Release& r = announce_release(t, o, hold.mode, now, caller, hold.waited);
+  const std::uint64_t ns = Ticks::ns_between(kept_since, now);
+  // Readers let other readers in.
+  if (hold.mode != Mode::shared && ns >= kThresholdNs &&
+      2 * ns > Ticks::ns_between(waited_since, now))
+    long_release_of(o).store(ref_to(t, t.releases), release);  // pairs with release_that_ended
   return r;
 }
 

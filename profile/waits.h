@@ -161,6 +161,9 @@ inline void count_hold(Thread& t, Tally* tally, const void* lock, const EndedHol
 // Before the release: says when and by whom. After it: finds out where.
 Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now, const void* caller,
                           bool has_waited = false) noexcept;
+// The same for the release of a lock, at the end of its hold.
+Release& announce_end(Thread& t, Object& o, const EndedHold& hold, std::uint64_t now,
+                      const void* caller) noexcept;
 void locate_release(Thread& t, const Object& o, Release& r, const void* caller) noexcept;
 // The same for a signal. The thread may hold the mutex, so it unwinds no more than a waiter does.
 void locate_signal(Thread& t, Release& r, const void* caller, std::uint64_t now) noexcept;

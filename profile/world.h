@@ -142,6 +142,9 @@ struct World : recording::ProcessState {
   NativeAtomic<std::uint64_t> serials;
   NativeAtomic<Thread*> thread[kMostThreads];
   Object objects[kObjects];
+  // A Ref for each: the release that ended the last hold which made up most of the time for which
+  // the lock's waiters had waited.
+  NativeAtomic<std::uint64_t> long_release[kObjects];
   Object nothing;  // of holds of what found no room there
 };
 

@@ -230,6 +230,40 @@ static void late_readers(void) {
     keep_readers();
 }
 
+// --- a convoy: threads that came during a long hold take the lock one after the other, briefly
+
+static NOINLINE void go_in_a_line(void) {
+  pthread_mutex_lock(&hot);  // waiter convoy
+  pthread_mutex_unlock(&hot);
+}
+static void* one_of_a_line(void* tid) {
+  atomic_store((atomic_int*)tid, (int)syscall(SYS_gettid));
+  go_in_a_line();
+  return NULL;
+}
+static NOINLINE void make_a_line(void) {
+  enum { kThreads = 8 };
+  static atomic_int tid[kThreads];
+  pthread_t t[kThreads];
+  pthread_mutex_lock(&hot);
+  for (int i = 0; i < kThreads; ++i) {
+    atomic_store(&tid[i], 0);
+    pthread_create(&t[i], NULL, one_of_a_line, &tid[i]);
+  }
+  for (int i = 0; i < kThreads; ++i) {
+    while (atomic_load(&tid[i]) == 0 || !is_asleep(atomic_load(&tid[i])))
+      nap(500);
+  }
+  nap(50000);
+  pthread_mutex_unlock(&hot);  // holder convoy
+  for (int i = 0; i < kThreads; ++i)
+    pthread_join(t[i], NULL);
+}
+static void convoy(void) {
+  for (int i = 0; i < 4; ++i)
+    make_a_line();
+}
+
 // --- locks on the heap, all made in one place
 
 struct box {
@@ -705,6 +739,8 @@ int main(int argc, char** argv) {
     starving();
   } else if (strcmp(name, "late-readers") == 0) {
     late_readers();
+  } else if (strcmp(name, "convoy") == 0) {
+    convoy();
   } else if (strcmp(name, "frames") == 0) {
     signal(SIGUSR2, wait_in_handler);
     run(holder, hard_waiter, 40);

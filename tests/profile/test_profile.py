@@ -124,6 +124,16 @@ def test_a_writer_that_starves(profile):
     assert lock["modes"]["exclusive"]["wait_quantiles_ns"]["max"] > 50_000_000
 
 
+def test_a_convoy_is_charged_to_the_long_hold_before_it(profile):
+    lock, pair = hottest(profile(HOT, "convoy"))
+    assert lock["name"] == "hot" and lock["contended"] == 4 * 8
+    assert line_of("waiter convoy") in pair["waiter"]["site"]
+    assert line_of("holder convoy") in pair["holder"]["site"]
+    # The first of each line has waited for that hold alone; the other seven, for each other's, too.
+    assert pair["waits"] > 3 * 8 and pair["wait_ns"] > 0.8 * lock["wait_ns"]
+    assert pair["until_release_ns"] > 0.5 * pair["wait_ns"]
+
+
 def test_readers_that_run_late_were_kept_by_the_writer(profile):
     # On one processor: the last reader runs when others, which were woken with it, have released already.
     lock, pair = hottest(profile(HOT, "late-readers"))
