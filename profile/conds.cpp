@@ -11,6 +11,10 @@ namespace {
 constinit CondOps cond{};
 constinit CondOps old_cond{};
 
+std::uint64_t acquisitions_of(const Seen& mutex) noexcept {
+  return mutex.tally == nullptr ? 0 : mutex.tally->mode[0].acquisitions;
+}
+
 // What is to be done before a wait.
 std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* caller,
                               bool has_deadline, const CallMark& mark) noexcept {
@@ -18,11 +22,14 @@ std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* call
   Thread* const t = entry.thread();
   if (t == nullptr) return 0;
   const Seen m = see<Kind::mutex>(*t, mutex, caller);
+  const bool in_vain = t->woken.cond == c && t->woken.acquisitions == acquisitions_of(m);
+  t->woken = {};
   Release* const release = end_and_announce(*t, m, mutex, caller);
   if (release != nullptr && m.object != nullptr)  // there is none without an object
     locate_release(*t, *m.object, *release, caller);
   if (t->pending.object != nullptr) charge_pending(*t, false);
   const Seen seen = see<Kind::cond>(*t, c, caller);
+  if (in_vain && seen.tally != nullptr) ++seen.tally->mode[0].woken_in_vain;
   const std::uint64_t now = Ticks::now();
   enter_wait(*t, mark);
   t->live->begin_wait(c, mutex, now, caller, take_stack(*t, caller, now), seen.number, 0,
@@ -100,6 +107,12 @@ void end_cond_wait(const void* c, const void* mutex, const void* caller, std::ui
   if (begin != 0 && error != ECANCELED) {
     count_cond_wait(seen, Ticks::ns_between(begin, end), error == ETIMEDOUT);
     if (error != ETIMEDOUT) charge_cond_wait(*t, seen, m, begin, end, caller);
+    // relaxed: the last signal, whichever ended this wait
+    const bool with_all = seen.object != nullptr && seen.object->was_for_all.load(relaxed) != 0;
+    if (error != ETIMEDOUT && with_all && seen.tally != nullptr) {
+      ++seen.tally->mode[0].woken_with_all;
+      t->woken = {c, acquisitions_of(m)};
+    }
   }
   begin_hold(*t, mutex, m, Mode::exclusive, false, caller);
 }
@@ -123,7 +136,10 @@ int signal_cond(const void* c, const void* caller, bool to_all, Signal signal) n
   Thread* const t = entry.thread();
   if (t == nullptr) return signal();
   const Seen seen = see<Kind::cond>(*t, c, caller);
-  if (seen.tally != nullptr) ++seen.tally->signals;
+  if (seen.tally != nullptr) {
+    ++seen.tally->signals;
+    if (to_all) ++seen.tally->broadcasts;
+  }
   const std::uint64_t now = Ticks::now();
   // relaxed, all: a thread that began to wait under the mutex is seen by a signal under it.
   const std::uint32_t waiters = seen.object == nullptr ? 0 : seen.object->waiters.load(relaxed);

@@ -71,10 +71,11 @@ void histogram(const char* name, const Number (&n)[Histogram::kBuckets]) {
 struct ModeSum {
   Number acquisitions = 0, contended = 0, wait_ns = 0, most_wait_ns = 0, long_waits = 0;
   Number timed_holds = 0, hold_ns = 0, most_hold_ns = 0;
+  Number woken_with_all = 0, woken_in_vain = 0;  // of condition variables
   Number split_holds = 0, split_ns = 0, on_processor_ns = 0;
   Number wait[Histogram::kBuckets] = {}, hold[Histogram::kBuckets] = {};
 
-  void add(const ModeTally& m) {
+  void add(const ModeTally& m, Kind kind) {
     acquisitions += m.acquisitions;
     contended += m.contended;
     wait_ns += m.wait_ns;
@@ -83,9 +84,14 @@ struct ModeSum {
     timed_holds += m.timed_holds;
     hold_ns += m.hold_ns;
     most_hold_ns = std::max<Number>(most_hold_ns, m.most_hold_ns);
-    split_holds += m.split_holds;
-    split_ns += m.split_ns;
-    on_processor_ns += m.on_processor_ns;
+    if (kind == Kind::cond) {
+      woken_with_all += m.woken_with_all;
+      woken_in_vain += m.woken_in_vain;
+    } else {
+      split_holds += m.split_holds;
+      split_ns += m.split_ns;
+      on_processor_ns += m.on_processor_ns;
+    }
     for (std::size_t i = 0; i < Histogram::kBuckets; ++i) {
       wait[i] += m.wait.n[i];
       hold[i] += m.hold.n[i];
@@ -140,16 +146,16 @@ void lock(const File& file, std::uint32_t i, const Class& c) {
                                            "semaphore", "barrier", "join"};
   ModeSum mode[2];
   TimelineSum timeline;
-  Number threads = 0, failed = 0, timeouts = 0, signals = 0, timed_out = 0;
+  Number threads = 0, failed = 0, timeouts = 0, signals = 0, broadcasts = 0, timed_out = 0;
   const std::uint32_t bytes = bytes_of_tally(c.kind);
   const auto* t = file.at<Tally>(c.tallies.load(acquire), bytes);
   // A torn list must end, too.
   for (std::uint32_t left = kMostBytes / bytes; t != nullptr && left-- != 0;
        t = file.at<Tally>(t->next, bytes)) {
-    mode[0].add(t->mode[0]);
-    if (c.kind == Kind::rwlock) mode[1].add(t->mode[1]);
+    mode[0].add(t->mode[0], c.kind);
+    if (c.kind == Kind::rwlock) mode[1].add(t->mode[1], c.kind);
     threads += t->threads;
-    failed += t->failed_tries;
+    (c.kind == Kind::cond ? broadcasts : failed) += t->failed_tries;
     timeouts += t->timeouts;
     signals += t->signals;
     timed_out += t->timed_out_ns;
@@ -167,7 +173,9 @@ void lock(const File& file, std::uint32_t i, const Class& c) {
   }
   std::printf(",\"threads\":%llu,\"failed_tries\":%llu,\"timeouts\":%llu,\"timed_out_ns\":%llu",
               threads, failed, timeouts, timed_out);
-  std::printf(",\"signals\":%llu", signals);
+  std::printf(",\"signals\":%llu,\"broadcasts\":%llu", signals, broadcasts);
+  std::printf(",\"woken_with_all\":%llu,\"woken_in_vain\":%llu", mode[0].woken_with_all,
+              mode[0].woken_in_vain);
   timeline.print();
   mode[0].print("exclusive");
   if (c.kind == Kind::rwlock) mode[1].print("shared");

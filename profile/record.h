@@ -81,10 +81,17 @@ struct ModeTally {
   std::uint64_t timed_holds;   // in `hold`
   std::uint64_t hold_ns;       // of these
   std::uint64_t most_hold_ns;  // also of those that had waited and are not in `hold`
-  // Long holds whose thread's processor time is known.
-  std::uint64_t split_holds;
-  std::uint64_t split_ns;         // how long they were
-  std::uint64_t on_processor_ns;  // and how much of it the thread ran
+  union {
+    std::uint64_t split_holds;     // long holds whose thread's processor time is known
+    std::uint64_t woken_with_all;  // of a condition variable: waits that a broadcast ended
+  };
+  union {
+    std::uint64_t split_ns;  // how long they were
+    // Of a condition variable: those after which the thread waited again without having given the
+    // mutex back.
+    std::uint64_t woken_in_vain;
+  };
+  std::uint64_t on_processor_ns;  // how much of split_ns the thread ran
   std::uint64_t long_expected;    // above 0: holds here tend to be long
   Histogram wait;
   Histogram hold;
@@ -102,7 +109,10 @@ struct Tally {
   std::uint32_t next;  // of the same class
   std::uint32_t threads;
   std::uint64_t last_thread;  // the serial number of the thread that writes it
-  std::uint64_t failed_tries;
+  union {
+    std::uint64_t failed_tries;
+    std::uint64_t broadcasts;  // of condition variables
+  };
   std::uint64_t timeouts;
   std::uint64_t signals;  // of condition variables; broadcasts and posts too
   std::uint64_t timed_out_ns;

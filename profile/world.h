@@ -116,6 +116,12 @@ struct Recent {
   }
 };
 
+// The last wait for a condition that a broadcast ended, until the thread waits for one again.
+struct Woken {
+  const void* cond = nullptr;
+  std::uint64_t acquisitions = 0;  // of the mutex's class, by this thread, at that time
+};
+
 struct Thread {
   NativeAtomic<std::uint32_t> taken;
   bool is_watched;      // it gives this back when it ends
@@ -130,6 +136,7 @@ struct Thread {
   Pending pending;
   Cause cause;
   Split split;
+  Woken woken;
   Release release[kReleases];
   Recent recent[std::size_t{1} << Recent::kBits];
   std::uint32_t tally[kMostClasses];

@@ -568,6 +568,52 @@ static int ended_waits(void) {
   return sem_wait(&posted);
 }
 
+// --- a queue whose producer wakes everybody for each piece of work
+
+static pthread_cond_t everybody = PTHREAD_COND_INITIALIZER;
+static int idle, pieces, done;
+static void* one_of_all(void* unused) {
+  pthread_mutex_lock(&hot);
+  for (;;) {
+    ++idle;
+    while (pieces == 0 && !atomic_load(&over)) {
+      pthread_cond_wait(&everybody, &hot);
+      ++done;
+    }
+    --idle;
+    if (pieces == 0) break;
+    --pieces;
+    pthread_mutex_unlock(&hot);
+    nap(100);
+    pthread_mutex_lock(&hot);
+  }
+  pthread_mutex_unlock(&hot);
+  return unused;
+}
+static void broadcasts(void) {
+  enum { kThreads = 6, kPieces = 40 };
+  pthread_t t[kThreads];
+  for (int i = 0; i < kThreads; ++i)
+    pthread_create(&t[i], NULL, one_of_all, NULL);
+  for (int i = 0; i < kPieces; ++i) {
+    pthread_mutex_lock(&hot);
+    while (idle < kThreads || pieces != 0 || done < (kThreads - 1) * i) {
+      pthread_mutex_unlock(&hot);
+      nap(500);
+      pthread_mutex_lock(&hot);
+    }
+    ++pieces;
+    pthread_cond_broadcast(&everybody);
+    pthread_mutex_unlock(&hot);
+  }
+  pthread_mutex_lock(&hot);
+  atomic_store(&over, 1);
+  pthread_cond_broadcast(&everybody);
+  pthread_mutex_unlock(&hot);
+  for (int i = 0; i < kThreads; ++i)
+    pthread_join(t[i], NULL);
+}
+
 // --- a pool with more threads than work
 
 static NOINLINE void* pool_thread(void* unused) {
@@ -793,6 +839,8 @@ int main(int argc, char** argv) {
     run(keeper, kept_from_mutex, 20);
   } else if (strcmp(name, "chain") == 0) {
     chain();
+  } else if (strcmp(name, "broadcasts") == 0) {
+    broadcasts();
   } else if (strcmp(name, "pool") == 0) {
     pool();
   } else if (strcmp(name, "handlers") == 0) {

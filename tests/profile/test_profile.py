@@ -354,8 +354,22 @@ def test_of_a_killed_process_the_command_knows_how_often_it_slept(profile):
     assert re.search(r"Threads slept \d+ times; \d+ waits are seen", " ".join(found["text"].split()))
 
 
+def test_wake_ups_that_find_nothing_are_counted(profile):
+    found = profile(HOT, "broadcasts")
+    (cond,) = found["conds"]
+    assert (cond["name"], cond["signals"], cond["broadcasts"]) == ("everybody", 41, 41)
+    # Six threads are woken for each of 40 pieces of work, and at the end. At least one of them finds the work.
+    assert 200 <= cond["woken_with_all"] <= 6 * 41 and 120 <= cond["woken_in_vain"] <= 5 * 40
+    text = " ".join(found["text"].split())
+    assert "waits, " in text and "; 41 broadcasts" in text
+    work = cond["woken_with_all"] - cond["woken_in_vain"]
+    assert f"{work} of {cond['woken_with_all']} threads that broadcasts woke found work" in text
+    assert "signal instead of broadcast" in text
+
+
 def test_a_pool_without_work_is_idle(profile):
     found = profile(HOT, "pool")
+    assert "signal instead of broadcast" not in found["text"]
     pairs = found["conds"][0]["pairs"]
     idle = [one for one in pairs if one["holder"]["mode"] == "shared"]
     assert sum(one["waits"] for one in idle) >= 40

@@ -25,6 +25,7 @@ def recorded(*waits: tuple[str, int, int]) -> dict:
     locks = []
     for number, (_, wait_ns, timed_out_ns) in enumerate(waits):
         counts = dict.fromkeys(("objects", "threads", "failed_tries", "timeouts", "signals"), 1)
+        counts |= dict.fromkeys(("broadcasts", "woken_with_all", "woken_in_vain"), 0)
         locks.append(
             counts
             | {"kind": "mutex", "class": number, "stack": number, "object": None, "by_init": False}

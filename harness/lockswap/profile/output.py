@@ -125,6 +125,9 @@ def _lock(lock: Lock) -> dict:
         "timeouts": lock.timeouts,
         "timed_out_ns": lock.timed_out_ns,
         "signals": lock.signals,
+        "broadcasts": lock.broadcasts,
+        "woken_with_all": lock.woken_with_all,
+        "woken_in_vain": lock.woken_in_vain,
         "modes": {name: _mode(lock, name) for name in modes},
         "pairs": [_pair(pair) for pair in sorted(lock.pairs.values(), key=lambda pair: -pair.wait_ns)],
     }

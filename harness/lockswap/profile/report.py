@@ -12,6 +12,7 @@ _PAIRS = 3  # of a lock
 _LINKS = 5  # of a chain
 _LEAST_OF_CHAIN = 0.05
 _CONDS = 5
+_MOSTLY = 0.5
 _UNFINISHED = 10  # places
 _DROPPED = {
     "objects": "calls on locks that found no room",
@@ -230,16 +231,33 @@ def _conds(profile: Profile) -> list[str]:
     lines = ["", "Condition variables, by the thread that signals:"]
     for cond in profile.conds[:_CONDS]:
         mode = cond.modes[EXCLUSIVE]
-        waits = f"{plural(mode.acquisitions, 'wait')}, {time(mode.wait_ns)}; {plural(cond.signals, 'signal')}"
+        waits = f"{plural(mode.acquisitions, 'wait')}, {time(mode.wait_ns)}; {_signals(cond)}"
         if cond.timeouts:
             waits += f", {cond.timeouts:,} timeouts"
         if still := _still_waiting(cond, profile):
             waits += f"; {plural(still, 'thread')} still waited at the end"
         lines.append(wrapped(f"{_named(cond)}: {waits}", "    ", "      "))
+        lines += _in_vain(cond)
         lines += _cond_pairs(cond)
     if len(profile.conds) > _CONDS:
         lines.append(f"    {len(profile.conds) - _CONDS} more; -o DIR has them")
     return lines
+
+
+def _signals(cond: Lock) -> str:
+    counts = ((cond.signals - cond.broadcasts, "signal"), (cond.broadcasts, "broadcast"))
+    return " and ".join(plural(count, word) for count, word in counts if count) or "no signal"
+
+
+def _in_vain(cond: Lock) -> list[str]:
+    if cond.woken_in_vain < _MOSTLY * cond.woken_with_all or not cond.woken_in_vain:
+        return []
+    found = cond.woken_with_all - cond.woken_in_vain
+    text = (
+        f"{found:,} of {cond.woken_with_all:,} threads that broadcasts woke found work, the others waited again at "
+        "once: signal instead of broadcast, where any one thread will do"
+    )
+    return [wrapped(text, "    - ", "      ")]
 
 
 def _meetings(profile: Profile) -> list[str]:

@@ -15,6 +15,10 @@ _COUNTS = (
     *("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns"),
     *("split_holds", "split_ns", "on_processor_ns"),
 )
+_OF_LOCK = (
+    *("objects", "threads", "failed_tries", "timeouts", "timed_out_ns"),
+    *("signals", "broadcasts", "woken_with_all", "woken_in_vain"),
+)
 _MOST = ("most_wait_ns", "most_hold_ns")
 NOBODY = Function("(not known)")
 
@@ -102,6 +106,9 @@ class Lock:
     timeouts: int = 0
     timed_out_ns: int = 0  # what those waited in vain
     signals: int = 0
+    broadcasts: int = 0  # among the signals
+    woken_with_all: int = 0  # waits that a broadcast ended
+    woken_in_vain: int = 0  # those of them after which the thread waited again, without giving the mutex back
     modes: dict[str, Mode] = field(default_factory=lambda: {EXCLUSIVE: Mode(), SHARED: Mode()})
     pairs: dict[tuple, Pair] = field(default_factory=dict)
     timeline: list[Waited] = field(default_factory=list)
@@ -317,7 +324,7 @@ def _rule(process: dict, one: dict, name: str) -> str:
 
 
 def _count(lock: Lock, one: dict) -> None:
-    for name in ("objects", "threads", "failed_tries", "timeouts", "timed_out_ns", "signals"):
+    for name in _OF_LOCK:
         setattr(lock, name, getattr(lock, name) + one[name])
     for mode in (EXCLUSIVE, SHARED):
         if mode in one:

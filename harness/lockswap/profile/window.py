@@ -5,7 +5,7 @@ _COUNTS = (
     *("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns"),
     *("split_holds", "split_ns", "on_processor_ns"),
 )
-_OF_LOCK = ("failed_tries", "timeouts", "timed_out_ns", "signals")
+_OF_LOCK = ("failed_tries", "timeouts", "timed_out_ns", "signals", "broadcasts", "woken_with_all", "woken_in_vain")
 _OF_PAIR = ("waits", "wait_ns", "until_release_ns")
 _KEY = ("class", "waiter", "waiter_mode", "holder", "holder_mode")
 
