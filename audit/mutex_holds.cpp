@@ -85,12 +85,16 @@ void takes_again(Me& m, std::uint64_t address, std::uint64_t site) noexcept {
   remember_mutex(m, address, site, one->is_robust);
 }
 
+bool shows_owner(std::uint64_t mutex, std::uint32_t tid) noexcept {
+  const std::uint64_t owner = mutex + offsetof(pthread_mutex_t, __data.__owner);
+  return is_mapped(owner) && futex_word_is(owner, tid);
+}
+
 void note_mutexes_at_end(Me& m) noexcept {
   const Busy busy;
   forget_taken_mutexes(m);
   for (const HeldLock& one : m.held.mutexes) {
-    const std::uint64_t owner = one.address + offsetof(pthread_mutex_t, __data.__owner);
-    if (one.is_robust || !is_mapped(owner) || !futex_word_is(owner, m.tid)) continue;
+    if (one.is_robust || !shows_owner(one.address, m.tid)) continue;
     const Noted noted{
         .lock = reinterpret_cast<const void*>(one.address),  // NOLINT(performance-no-int-to-ptr)
         .site = one.site,

@@ -21,6 +21,9 @@ inline bool holds_any(const Me& m) noexcept {
   return !m.held.locks.empty() || !m.held.mutexes.empty();
 }
 
+// Whether glibc's word for the owner says so. The memory may be gone.
+bool shows_owner(std::uint64_t mutex, std::uint32_t tid) noexcept;
+
 // The thread ends. Notes each that it still holds, until somebody releases it: a destructor of the
 // thread's, or another thread. Memory that is gone is a lock no more.
 void note_mutexes_at_end(Me& m) noexcept;

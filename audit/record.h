@@ -78,6 +78,7 @@ namespace lockswap::audit {
   X(bound_elsewhere)         /* a library whose calls go around the preload */              \
   X(unknown_layout)          /* objects of a kind of which nothing is recorded */           \
   X(destroy_of_uninitialised) /* its bytes are those of no lock */                          \
+  X(held_over_fork)          /* a child asks for a lock that a thread of the parent has */   \
   X(ended_holding)           /* a thread ended with it, and nobody has released it since */ \
   /* Locks taken in orders that make a circle, once for each one. */                        \
   X(circle_with_reads)       /* of three or more; at one of them readers meet readers */    \

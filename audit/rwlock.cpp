@@ -6,6 +6,7 @@
 
 #include "audit/book.h"
 #include "audit/entry.h"
+#include "audit/fork.h"
 #include "audit/mutex_holds.h"
 #include "audit/report.h"
 #include "audit/stacks.h"
@@ -125,6 +126,12 @@ Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   if (!C::kReads && reads && C::kForm == Form::plain)
     note(Finding::self_deadlock, against(l, site, mine));
   if (C::kForm == Form::attempt) return arrival;
+  if (C::kForm == Form::plain && entry->shared == 0 && entry->holds == nullptr) {
+    const auto writer = static_cast<std::uint32_t>(l->__data.__cur_writer);
+    if (is_of_parent(m, writer))
+      note(Finding::held_over_fork,
+           {.lock = l, .site = site, .other_thread = writer, .kinds = kOfRwlocks});
+  }
   if (mine == nullptr && entry->shared == 0) arrival.number = entry->number;
   if (!C::kReads) look_at_waiting_readers(*entry, m, site);
   shard.wait(C::kReads ? entry->waiting_readers : entry->waiting_writers);

@@ -29,6 +29,20 @@ class Threads {
   // Where that thread took it, if it holds it.
   TakenFrom where_taken(std::uint32_t tid, std::uint64_t address) noexcept;
 
+  // visit(address, site, tid) for each mutex that another thread than this one has, by its record.
+  template <class Visit>
+  void each_mutex_of_others(std::uint32_t tid, Visit visit) noexcept {
+    const Section section(guard_);
+    for (const ThreadRecord* r = all_; r != nullptr; r = r->next) {
+      const std::uint32_t owner = r->tid.load(relaxed);
+      if (owner == 0 || owner == tid) continue;
+      for (const MutexOfThread& one : r->mutex) {
+        if (const std::uint64_t address = one.address.load(acquire); address != 0)
+          visit(address, one.site.load(relaxed), owner);  // acquire: pairs with remember_mutex
+      }
+    }
+  }
+
   // The thread ends with this mutex, unless another one has just released it: says so by note().
   template <class Note>
   void ends_with(MutexOfThread& one, Note note) noexcept {

@@ -71,6 +71,7 @@ CLEAN = (
     "no_locks",
     "fork_clean",
     "fork_mutex",
+    "fork_mutex_to_another",
     "owner_dead",
     "kinds",
     "shared",
@@ -101,6 +102,7 @@ OTHER_VERDICTS = (
     "orders_apart",
     "waits",
     "fork_mutex",
+    "fork_mutex_to_another",
     "owner_dead",
     "destroy",
 )
@@ -125,6 +127,7 @@ NOTES = {
     "fork_holding": {"fork_while_holding": 1},
     "fork_reading": {"fork_while_holding": 1, "recursive_read": 1},
     "fork_others": {"fork_while_others_hold": 1},
+    "fork_mutex_others": {"fork_while_others_hold": 1},
     "fork_waiters": {"fork_while_holding": 1, "fork_with_waiters": 1},
     "foreign_mutex": {"foreign_mutex_release": 1},
     "ended_clean": {"foreign_mutex_release": 1},
@@ -147,6 +150,8 @@ GRAVE = {
     "exited_holding": {"ended_holding": 3},
     "cancelled_holding": {"ended_holding": 3},
     "cond_cancelled_holding": {"ended_holding": 1},
+    "fork_mutex_waits": {"fork_while_others_hold": 1, "held_over_fork": 1},
+    "fork_write_waits": {"fork_while_others_hold": 1, "held_over_fork": 1},
     "in_handler": {"in_signal_handler": 2},
     "cond_unheld": {"cond_wait_unheld": 1},
     "stopped": {"stopped_in_lock_call": 1},
@@ -241,6 +246,7 @@ def test_what_a_finding_is_about_is_in_the_verdicts_of_that_kind(audit):
         ("destroy_held_by_other", {"rwlocks"}),
         ("destroy_uninit", {"rwlocks", "mutexes"}),
         ("ended_holding", {"rwlocks", "mutexes"}),
+        ("fork_mutex_waits", {"mutexes"}),
     ):
         report = audit(CASES, case)
         assert {kind for kind, one in report["verdicts"].items() if one["level"] == "look"} == looks
