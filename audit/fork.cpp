@@ -72,12 +72,12 @@ void look_at(const LockEntry& entry, Me& m, Seen& seen) noexcept {
 // A thread's own ones stay its own in the child.
 void look_at_mutexes_of_others(const Me& m, Seen& seen) noexcept {
   world().threads.each_mutex_of_others(
-      m.tid, [&](std::uint64_t address, std::uint64_t site, std::uint32_t tid) {
+      m.tid, [&](std::uint64_t address, const TakenFrom& taken, std::uint32_t tid) {
         if (seen.mutexes || !shows_owner(address, tid)) return;
         seen.mutexes = true;
         note(Finding::fork_while_others_hold,
              {.lock = reinterpret_cast<const void*>(address),  // NOLINT(performance-no-int-to-ptr)
-              .site = site,
+              .site = taken.site,
               .other_thread = tid,
               .kinds = kOfMutexes});
       });

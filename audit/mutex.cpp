@@ -12,6 +12,7 @@
 #include "audit/report.h"
 #include "audit/stacks.h"
 #include "audit/world.h"
+#include "platform/ticks.h"
 
 namespace lockswap::audit {
 namespace {
@@ -204,17 +205,18 @@ struct Audited {
     count(kCallsOf<C, Count::mutex_init>);
     const auto owner = static_cast<std::uint32_t>(m->__data.__owner);
     const bool foreign = is_foreign(m, entry.me(), owner), inner = is_inner_lock(m);
+    const std::uint64_t now = Ticks::now();
     const int error = call.next(m);
     if (error == 0 && !inner && entry.recorded())
-      count_release(m, entry.me(), foreign, owner, site);
+      count_release(m, entry.me(), foreign, owner, site, now);
     return error;
   }
 
  private:
   static void count_release(const pthread_mutex_t* m, Me& me, bool foreign, std::uint32_t owner,
-                            std::uint64_t site) noexcept {
+                            std::uint64_t site, std::uint64_t now) noexcept {
     if (foreign) {
-      const TakenFrom taken = take_from(owner, m);
+      const TakenFrom taken = take_from(owner, m, now);
       note(Finding::foreign_mutex_release, {.lock = m,
                                             .site = site,
                                             .other_thread = owner,
@@ -223,13 +225,19 @@ struct Audited {
                                             .other_stack = taken.stack});
     } else if (ThreadRecord* r = me.record; r != nullptr) {
       lower(r->mutexes);
-      forget_held_mutex(me, address_of(m));
+      end_hold_of_mutex(me, address_of(m), now);
     } else {
-      take_from(owner, m);  // in a destructor, after the thread's end was seen
+      take_from(owner, m, now);  // in a destructor, after the thread's end was seen
     }
   }
-  static TakenFrom take_from(std::uint32_t owner, const pthread_mutex_t* m) noexcept {
+  static TakenFrom take_from(std::uint32_t owner, const pthread_mutex_t* m,
+                             std::uint64_t now) noexcept {
     const TakenFrom taken = world().threads.took_mutex_from(owner, address_of(m));
+    if (taken.since != 0) {
+      note_time(
+          Time::mutex,
+          {.ns = Ticks::ns_between(taken.since, now), .lock = address_of(m), .stack = taken.stack});
+    }
     if (taken.ended) withdraw(Finding::ended_holding, taken.site);
     return taken;
   }

@@ -173,12 +173,23 @@ struct FindingRecord {
   Example example[kExamples];
 };
 
+// What is timed: holds, of which the audit keeps the longest of each kind.
+enum class Time : std::uint32_t { read, write, mutex, kEnd };
+inline constexpr const char* kTimeNames[] = {"read", "write", "mutex"};
+inline constexpr std::size_t kTimes = static_cast<std::size_t>(Time::kEnd);
+
+struct Longest {
+  Word ns;                              // 0: none has ended
+  Word lock;                            // address
+  NativeAtomic<std::uint32_t> stack;    // where it was taken: in the record, plus 1
+  NativeAtomic<std::uint32_t> goes_on;  // 1: until the process ended
+};
+
 struct Record {
   recording::Head head;
   Word most_rwlocks_held;  // by one thread at once
   Word most_mutexes_held;
-  Word longest_read_ns;
-  Word longest_write_ns;
+  Longest longest[kTimes];
   Word counts[kStripes][kCounts];
   FindingRecord findings[kFindings];
   MorePlaces more[kWithMore][kExamples];

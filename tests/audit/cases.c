@@ -1126,6 +1126,32 @@ static void ended_clean(void) {
   EXPECT(0, pthread_mutex_unlock(own));
   free(own);
 }
+// Prints between how many nanoseconds and how many the longest hold of a mutex lies; a longer wait
+// for a condition variable is none.
+static long now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+static void nap_holding(void) {
+  const struct timespec nap = {0, 20000000};
+  const long outside = now_ns();
+  EXPECT(0, pthread_mutex_lock(&own_mutex));
+  const long inside = now_ns();
+  nanosleep(&nap, NULL);
+  const long least = now_ns() - inside;
+  EXPECT(0, pthread_mutex_unlock(&own_mutex));
+  printf("%ld %ld\n", least, now_ns() - outside);
+}
+static void mutex_times(void) {
+  nap_holding();
+  struct timespec later;
+  clock_gettime(CLOCK_REALTIME, &later);
+  later.tv_sec += 1;
+  EXPECT(0, pthread_mutex_lock(&turn_mutex));
+  while (pthread_cond_timedwait(&turn_changed, &turn_mutex, &later) != ETIMEDOUT) {}
+  EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+}
 static void owner_dead(void) {
   pthread_mutex_t m;
   pthread_mutexattr_t a;
@@ -1235,6 +1261,7 @@ static const struct {
     {"exited_holding", exited_holding},
     {"cancelled_holding", cancelled_holding},
     {"ended_clean", ended_clean},
+    {"mutex_times", mutex_times},
     {"owner_dead", owner_dead},
     {"deepbind", deepbind},
     {"namespaces", namespaces},

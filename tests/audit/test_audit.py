@@ -332,6 +332,30 @@ def test_longest_holds_are_those_of_their_kind(audit):
         assert all(one[f"longest_{held}_ns"] > 0 == one[f"longest_{not_held}_ns"] for one in processes), processes
 
 
+def test_the_longest_hold_of_a_mutex(tmp_path):
+    out = tmp_path / "audit.json"
+    done = lockswap("audit", "--json", "--out", out, "--", CASES, "mutex_times")
+    least, most = map(int, done.stdout.split()[:2])
+    report = json.loads(out.read_text())
+    longest = report["longest"]["mutex"]
+    # Two clocks: ours may go a little faster or slower.
+    assert 0.9 * least <= longest["ns"] == report["processes"][0]["longest_mutex_ns"] <= 1.1 * most
+    assert longest["at"].startswith("nap_holding, cases.c:") and not longest["goes_on"]
+    assert report["longest"]["read"] is None
+
+
+def test_holds_that_do_not_end(audit):
+    longest = audit(CASES, "ended_holding")["longest"]
+    assert {what: (one["goes_on"], one["at"].split(",")[0]) for what, one in longest.items()} == {
+        "read": (True, "read_lock"),
+        "write": (True, "write_lock"),
+        "mutex": (True, "lock_mutex"),
+    }
+    assert "until the end of the process, taken at write_lock, cases.c:" in report_for_people("ended_holding")
+    says = report_for_people("self_deadlock")
+    assert "read for a time that is not known, since none had ended" in says and "written for" not in says
+
+
 def test_the_verdict_says_what_stays_glibc_s():
     def says(**counts: int) -> str:
         one = Audit(["p"], 0, [{"program": "p", "pid": 1, "counts": counts, "findings": []}], [])

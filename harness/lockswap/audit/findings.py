@@ -293,6 +293,11 @@ class Audit:
     def most(self, figure: str) -> int:
         return max((process[figure] for process in self.processes), default=0)
 
+    def longest(self, what: str) -> tuple[int, dict] | None:
+        """The longest time of that kind: the number of its process, and what its record says. None: none has ended."""
+        all_of_it = [(n, process["longest"][what]) for n, process in enumerate(self.processes)]
+        return max((one for one in all_of_it if one[1]["ns"]), key=lambda one: one[1]["ns"], default=None)
+
     @cached_property
     def rwlock_calls(self) -> int:
         names = "rw_init rw_destroy rdlock tryrdlock timedrdlock clockrdlock wrlock trywrlock timedwrlock clockwrlock"
