@@ -4,8 +4,8 @@
 
 #include "audit/world.h"
 #include "platform/atomic.h"
-#include "platform/clock.h"
 #include "platform/memory.h"
+#include "platform/ticks.h"
 
 namespace lockswap::audit {
 namespace {
@@ -88,7 +88,7 @@ Hold* Shard::add_hold(LockEntry& lock, Me& m, std::uint64_t site, std::uint32_t 
   if (h == nullptr) return nullptr;
   *h = Hold{.serial = m.serial,
             .record = m.record,
-            .since = monotonic_ns(),
+            .since = Ticks::now(),
             .site = site,
             .stack = stack,
             .tid = m.tid};

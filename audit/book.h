@@ -18,7 +18,7 @@ struct Hold {
   Hold* next{};
   std::uint64_t serial{};    // of the thread
   ThreadRecord* record{};    // may be nullptr, or another thread's by now
-  std::uint64_t since{};     // CLOCK_MONOTONIC, ns, of the first of them
+  std::uint64_t since{};     // in Ticks, of the first of them
   std::uint64_t site{};      // where the first was taken
   std::uint32_t stack{};     // there
   std::uint64_t waits_at{};  // while its thread waits for other threads: where; 0 = it does not

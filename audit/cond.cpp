@@ -1,6 +1,7 @@
 // A wait is a cancellation point: nothing of ours may stand on the stack with work that must be
-// done. So each wait is counted before it begins, and the last act is a jump to glibc. A thread
-// that holds rwlocks is the exception: it notes the end of the wait, if it gets there.
+// done. So each wait is counted before it begins. What comes after it, the time from which the
+// thread has its mutex again, and for one that holds rwlocks that the wait is over, is left out if
+// the thread is cancelled.
 #include "audit/cond.h"
 
 #include <cstdint>
@@ -115,9 +116,10 @@ struct Audited {
     const unsigned flags = Layout::flags(c);
     count_wait(kIsNew, flags, c, m, site);
     count_clock(flags, args...);
-    if (holds_locks()) [[unlikely]]
-      return while_waiting(site, [=] { return C::next(c, m, args...); });
-    return call.next(c, m, args...);
+    const int error = holds_locks() ? while_waiting(site, [=] { return C::next(c, m, args...); })
+                                    : call.next(c, m, args...);
+    has_taken_again(me(), address_of(m));
+    return error;
   }
   template <SignalCall C>
   [[gnu::always_inline]] static int on(C call, pthread_cond_t* c) noexcept {

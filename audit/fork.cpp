@@ -1,7 +1,10 @@
 #include "audit/fork.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 
+#include "audit/mutex_holds.h"
 #include "audit/report.h"
 #include "audit/world.h"
 #include "platform/memory.h"
@@ -32,9 +35,14 @@ struct SavedHolds {
 
 namespace {
 
+// The thread that forked goes on in the child, where what it holds shows its id in the parent. The
+// ids of those of the last forks that this process comes from.
+constexpr std::uint32_t kGenerations = 8;
+constinit NativeAtomic<std::uint32_t> forking[kGenerations]{};
+
 // What is noted of a fork: each at most once, however many locks are held.
 struct Seen {
-  bool mine = false, others = false, waiters = false;
+  bool mine = false, others = false, waiters = false, mutexes = false;
 };
 
 void look_at_holds(const LockEntry& entry, Me& m, Seen& seen) noexcept {
@@ -48,7 +56,8 @@ void look_at_holds(const LockEntry& entry, Me& m, Seen& seen) noexcept {
     note(mine ? Finding::fork_while_holding : Finding::fork_while_others_hold,
          {.lock = reinterpret_cast<const void*>(entry.address),
           .site = h->site,
-          .other_thread = h->tid});
+          .other_thread = h->tid,
+          .kinds = kOfRwlocks});
   }
 }
 
@@ -58,6 +67,20 @@ void look_at(const LockEntry& entry, Me& m, Seen& seen) noexcept {
   seen.waiters = true;
   note(Finding::fork_with_waiters,
        {.lock = reinterpret_cast<const void*>(entry.address), .site = 0});
+}
+
+// A thread's own ones stay its own in the child.
+void look_at_mutexes_of_others(const Me& m, Seen& seen) noexcept {
+  world().threads.each_mutex_of_others(
+      m.tid, [&](std::uint64_t address, const TakenFrom& taken, std::uint32_t tid) {
+        if (seen.mutexes || !shows_owner(address, tid)) return;
+        seen.mutexes = true;
+        note(Finding::fork_while_others_hold,
+             {.lock = reinterpret_cast<const void*>(address),  // NOLINT(performance-no-int-to-ptr)
+              .site = taken.site,
+              .other_thread = tid,
+              .kinds = kOfMutexes});
+      });
 }
 
 void drop_saved(Me& m) noexcept {
@@ -77,12 +100,23 @@ void before_fork() noexcept {
     const Section section(shard.guard);
     if (!shard.is_idle()) shard.each([&](const LockEntry& entry) { look_at(entry, m, seen); });
   }
+  look_at_mutexes_of_others(m, seen);
+}
+
+bool is_of_parent(const Me& m, std::uint32_t holder) noexcept {
+  if (!is_forked() || holder == 0 || holder == m.tid || holder == m.tid_before) return false;
+  // relaxed: written before the child has a second thread
+  const bool forked = std::any_of(std::begin(forking), std::end(forking),
+                                  [&](const auto& id) { return id.load(relaxed) == holder; });
+  return !forked && !has_thread(holder);
 }
 
 void after_fork_in_parent() noexcept { drop_saved(me()); }
 
 void after_fork_in_child() noexcept {
   empty_world_of_parent();
+  static constinit std::uint32_t generation = 0;
+  forking[generation++ % kGenerations].store(me().tid, relaxed);
   if (!me().busy) known_me();
 }
 

@@ -31,6 +31,7 @@ struct Unwinding {
 struct MutexOfThread {
   NativeAtomic<std::uint64_t> address;  // 0: none
   NativeAtomic<std::uint64_t> site;     // where it was taken
+  NativeAtomic<std::uint64_t> since;    // in Ticks; 0: not known, or it waits for a condition
   NativeAtomic<std::uint32_t> stack;
   NativeAtomic<bool> ended;  // the thread has ended with it, which is noted
 };

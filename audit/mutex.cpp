@@ -7,10 +7,12 @@
 
 #include "audit/book.h"
 #include "audit/entry.h"
+#include "audit/fork.h"
 #include "audit/mutex_holds.h"
 #include "audit/report.h"
 #include "audit/stacks.h"
 #include "audit/world.h"
+#include "platform/ticks.h"
 
 namespace lockswap::audit {
 namespace {
@@ -51,6 +53,18 @@ bool is_mine(const pthread_mutex_t* m, const Me& me) noexcept {
 void look_at_order(Me& m, const pthread_mutex_t* l, std::uint64_t site) noexcept {
   if (!holds_any(m) || is_process_shared(l) || is_mine(l, m)) return;
   look_at_order_of_mutex(m, address_of(l), site);
+}
+
+// The thread waits for a thread that isn't here.
+void look_at_owner(const Me& me, const pthread_mutex_t* m, std::uint64_t site) noexcept {
+  const auto owner = static_cast<std::uint32_t>(m->__data.__owner);
+  if (is_process_shared(m) || !is_of_parent(me, owner)) return;
+  if (world().threads.where_taken(owner, address_of(m)).site != 0) return;
+  note(Finding::held_over_fork, {.lock = m,
+                                 .site = site,
+                                 .other_thread = owner,
+                                 .stack = take_stack(me, site),
+                                 .kinds = kOfMutexes});
 }
 
 void count_result(const pthread_mutex_t* m, Me& me, int error, std::uint64_t site) noexcept {
@@ -115,11 +129,10 @@ struct Bytes {
   bool is_robust() const noexcept { return kind != kDestroyed && (kind & kRobust) != 0; }
 };
 
-// In a forked child a mutex may show a thread that only the parent has, or that the thread of the
-// child held it before. Programs destroy such a mutex to initialise it anew.
-bool is_of_parent(const Bytes& bytes, const Me& m) noexcept {
+// In a forked child programs destroy such a mutex to initialise it anew.
+bool is_left_by_parent(const Bytes& bytes, const Me& m) noexcept {
   const auto owner = static_cast<std::uint32_t>(bytes.owner);
-  return is_forked() && (owner == 0 || owner == m.tid_before || !has_thread(owner));
+  return is_forked() && (owner == 0 || owner == m.tid_before || is_of_parent(m, owner));
 }
 
 // glibc keeps a mutex that somebody holds, or will take again after a wait for a condition
@@ -131,7 +144,8 @@ void look_at_end(Me& me, const pthread_mutex_t* m, const Bytes& bytes, int error
     return;
   }
   const bool robust = bytes.is_robust() && bytes.owner != 0 && (bytes.word & kOwnerDied) == 0;
-  if ((error != EBUSY && !robust) || (bytes.kind & kShared) != 0 || is_of_parent(bytes, me)) return;
+  if ((error != EBUSY && !robust) || (bytes.kind & kShared) != 0 || is_left_by_parent(bytes, me))
+    return;
   if (bytes.owner == 0) {
     note(Finding::destroy_while_awaited, {.lock = m, .site = site, .kinds = kOfMutexes});
     return;
@@ -174,7 +188,11 @@ struct Audited {
     count_clock(args...);
     if (!entry.recorded()) return call.next(m, args...);
     // The thread of a deadline goes on some day: no such wait is part of a deadlock.
-    if (C::kForm == Form::plain) look_at_order(entry.me(), m, site);
+    if (C::kForm == Form::plain) {
+      look_at_order(entry.me(), m, site);
+      if (is_forked()) [[unlikely]]
+        look_at_owner(entry.me(), m, site);
+    }
     const int error = call.next(m, args...);
     if (error == 0 || error == EOWNERDEAD) count_kind(m);
     count_result(m, entry.me(), error, site);
@@ -187,17 +205,18 @@ struct Audited {
     count(kCallsOf<C, Count::mutex_init>);
     const auto owner = static_cast<std::uint32_t>(m->__data.__owner);
     const bool foreign = is_foreign(m, entry.me(), owner), inner = is_inner_lock(m);
+    const std::uint64_t now = Ticks::now();
     const int error = call.next(m);
     if (error == 0 && !inner && entry.recorded())
-      count_release(m, entry.me(), foreign, owner, site);
+      count_release(m, entry.me(), foreign, owner, site, now);
     return error;
   }
 
  private:
   static void count_release(const pthread_mutex_t* m, Me& me, bool foreign, std::uint32_t owner,
-                            std::uint64_t site) noexcept {
+                            std::uint64_t site, std::uint64_t now) noexcept {
     if (foreign) {
-      const TakenFrom taken = take_from(owner, m);
+      const TakenFrom taken = take_from(owner, m, now);
       note(Finding::foreign_mutex_release, {.lock = m,
                                             .site = site,
                                             .other_thread = owner,
@@ -206,13 +225,19 @@ struct Audited {
                                             .other_stack = taken.stack});
     } else if (ThreadRecord* r = me.record; r != nullptr) {
       lower(r->mutexes);
-      forget_held_mutex(me, address_of(m));
+      end_hold_of_mutex(me, address_of(m), now);
     } else {
-      take_from(owner, m);  // in a destructor, after the thread's end was seen
+      take_from(owner, m, now);  // in a destructor, after the thread's end was seen
     }
   }
-  static TakenFrom take_from(std::uint32_t owner, const pthread_mutex_t* m) noexcept {
+  static TakenFrom take_from(std::uint32_t owner, const pthread_mutex_t* m,
+                             std::uint64_t now) noexcept {
     const TakenFrom taken = world().threads.took_mutex_from(owner, address_of(m));
+    if (taken.since != 0) {
+      note_time(
+          Time::mutex,
+          {.ns = Ticks::ns_between(taken.since, now), .lock = address_of(m), .stack = taken.stack});
+    }
     if (taken.ended) withdraw(Finding::ended_holding, taken.site);
     return taken;
   }

@@ -10,6 +10,7 @@
 #include "audit/stacks.h"
 #include "audit/world.h"
 #include "platform/futex.h"
+#include "platform/ticks.h"
 
 namespace lockswap::audit {
 namespace {
@@ -17,6 +18,27 @@ namespace {
 // Relaxed, all of them: the thread's own stores, or one of another thread that is seen some day.
 bool is_taken(const Me& m, const HeldLock& one) noexcept {
   return m.record->mutex[one.place].address.load(relaxed) != one.address;
+}
+
+HeldLock* find(Me& m, std::uint64_t address) noexcept {
+  auto* const one = std::find_if(m.held.mutexes.begin(), m.held.mutexes.end(),
+                                 [&](const HeldLock& l) { return l.address == address; });
+  return one == m.held.mutexes.end() ? nullptr : one;
+}
+
+void set_since(Me& m, std::uint64_t address, std::uint64_t since) noexcept {
+  const HeldLock* const one = find(m, address);
+  if (one == nullptr || is_taken(m, *one)) return;
+  m.record->mutex[one->place].since.store(since, relaxed);  // relaxed: its own, but for the end
+}
+
+// The hold is over, or a wait interrupts it.
+void note_time_of(const Me& m, const HeldLock& one, std::uint64_t now) noexcept {
+  if (is_taken(m, one)) return;
+  const std::uint64_t since = m.record->mutex[one.place].since.load(relaxed);
+  if (since == 0) return;
+  note_time(Time::mutex,
+            {.ns = Ticks::ns_between(since, now), .lock = one.address, .stack = one.stack});
 }
 
 }  // namespace
@@ -36,6 +58,7 @@ void remember_mutex(Me& m, std::uint64_t address, std::uint64_t site, bool is_ro
   place->site.store(site, relaxed);  // relaxed: the address comes last
   place->stack.store(stack, relaxed);
   place->ended.store(false, relaxed);
+  place->since.store(Ticks::now(), relaxed);
   place->address.store(address, release);  // pairs with took_mutex_from
   m.held.mutexes.add({.address = address,
                       .number = 0,
@@ -78,19 +101,49 @@ void look_at_order_of_mutex(Me& m, std::uint64_t address, std::uint64_t site) no
 void takes_again(Me& m, std::uint64_t address, std::uint64_t site) noexcept {
   if (m.record == nullptr) return;
   const Busy busy;
-  auto* const one = std::find_if(m.held.mutexes.begin(), m.held.mutexes.end(),
-                                 [&](const HeldLock& l) { return l.address == address; });
-  if (one == m.held.mutexes.end()) return;
+  HeldLock* const one = find(m, address);
+  if (one == nullptr) return;
+  note_time_of(m, *one, Ticks::now());
   if (m.held.mutexes.size() + m.held.locks.size() > 1) look_at_order_of_mutex(m, address, site);
   remember_mutex(m, address, site, one->is_robust);
+  set_since(m, address, 0);
+}
+
+void has_taken_again(Me& m, std::uint64_t address) noexcept {
+  if (m.record == nullptr || m.busy || m.process != world().number) return;
+  const Busy busy;
+  set_since(m, address, Ticks::now());
+}
+
+void end_hold_of_mutex(Me& m, std::uint64_t address, std::uint64_t now) noexcept {
+  const Busy busy;
+  if (const HeldLock* one = find(m, address)) note_time_of(m, *one, now);
+  forget_held_mutex(m, address);
+}
+
+void note_times_of_open_mutexes() noexcept {
+  const Busy busy;
+  const std::uint64_t now = Ticks::now();
+  world().threads.each_mutex_of_others(
+      0, [now](std::uint64_t address, const TakenFrom& taken, std::uint32_t tid) {
+        if (taken.since == 0 || !shows_owner(address, tid)) return;
+        note_time(Time::mutex, {.ns = Ticks::ns_between(taken.since, now),
+                                .lock = address,
+                                .stack = taken.stack,
+                                .goes_on = true});
+      });
+}
+
+bool shows_owner(std::uint64_t mutex, std::uint32_t tid) noexcept {
+  const std::uint64_t owner = mutex + offsetof(pthread_mutex_t, __data.__owner);
+  return is_mapped(owner) && futex_word_is(owner, tid);
 }
 
 void note_mutexes_at_end(Me& m) noexcept {
   const Busy busy;
   forget_taken_mutexes(m);
   for (const HeldLock& one : m.held.mutexes) {
-    const std::uint64_t owner = one.address + offsetof(pthread_mutex_t, __data.__owner);
-    if (one.is_robust || !is_mapped(owner) || !futex_word_is(owner, m.tid)) continue;
+    if (one.is_robust || !shows_owner(one.address, m.tid)) continue;
     const Noted noted{
         .lock = reinterpret_cast<const void*>(one.address),  // NOLINT(performance-no-int-to-ptr)
         .site = one.site,

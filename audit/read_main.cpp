@@ -140,13 +140,28 @@ void findings(const Record& r) {
   }
 }
 
+void longest(const Record& r) {
+  for (std::size_t i = 0; i < kTimes; ++i)
+    std::printf(",\"longest_%s_ns\":%llu", kTimeNames[i], number(r.longest[i].ns));
+  std::printf(",\n\"longest\":{");
+  for (std::size_t i = 0; i < kTimes; ++i) {
+    const Longest& one = r.longest[i];
+    std::printf("%s\"%s\":{\"ns\":%llu,\"lock\":\"0x%llx\",\"goes_on\":%s", i == 0 ? "" : ",",
+                kTimeNames[i], number(one.ns), number(one.lock),
+                one.goes_on.load(relaxed) != 0 ? "true" : "false");
+    stack_number(r, "stack", one.stack.load(relaxed));
+    std::printf("}");
+  }
+  std::printf("}");
+}
+
 void process(const Record& r) {
   std::printf("{");
   recording::put_head(r.head);
   std::printf(",\n\"most_rwlocks_held\":%llu,\"most_mutexes_held\":%llu",
               number(r.most_rwlocks_held), number(r.most_mutexes_held));
-  std::printf(",\"longest_read_ns\":%llu,\"longest_write_ns\":%llu,\n\"counts\":{",
-              number(r.longest_read_ns), number(r.longest_write_ns));
+  longest(r);
+  std::printf(",\n\"counts\":{");
   counts(r);
   std::printf("}");
   stacks(r);
@@ -156,7 +171,7 @@ void process(const Record& r) {
 }
 
 // Version 7 had fewer findings: it lacked those between the ones that it had with two places and
-// the ones with more.
+// the ones with more. It had no places of the longest holds, and no mutexes' ones.
 constexpr std::size_t kFirstWithMoreBefore = static_cast<std::size_t>(Finding::unknown_layout) + 1;
 constexpr std::size_t kWithMoreBefore = 6;
 struct RecordBefore {
@@ -185,8 +200,8 @@ bool from_before(std::vector<char>& bytes) {
   r.head.size = sizeof r;
   copy(r.most_rwlocks_held, before.most_rwlocks_held);
   copy(r.most_mutexes_held, before.most_mutexes_held);
-  copy(r.longest_read_ns, before.longest_read_ns);
-  copy(r.longest_write_ns, before.longest_write_ns);
+  copy(r.longest[static_cast<std::size_t>(Time::read)].ns, before.longest_read_ns);
+  copy(r.longest[static_cast<std::size_t>(Time::write)].ns, before.longest_write_ns);
   for (std::size_t i = 0; i < kStripes; ++i)
     copy(r.counts[i], before.counts[i], sizeof before.counts[i]);
   copy(r.findings, before.findings, kFirstWithMoreBefore * sizeof *r.findings);

@@ -78,6 +78,7 @@ namespace lockswap::audit {
   X(bound_elsewhere)         /* a library whose calls go around the preload */              \
   X(unknown_layout)          /* objects of a kind of which nothing is recorded */           \
   X(destroy_of_uninitialised) /* its bytes are those of no lock */                          \
+  X(held_over_fork)          /* a child asks for a lock that a thread of the parent has */   \
   X(ended_holding)           /* a thread ended with it, and nobody has released it since */ \
   /* Locks taken in orders that make a circle, once for each one. */                        \
   X(circle_with_reads)       /* of three or more; at one of them readers meet readers */    \
@@ -172,12 +173,23 @@ struct FindingRecord {
   Example example[kExamples];
 };
 
+// What is timed: holds, of which the audit keeps the longest of each kind.
+enum class Time : std::uint32_t { read, write, mutex, kEnd };
+inline constexpr const char* kTimeNames[] = {"read", "write", "mutex"};
+inline constexpr std::size_t kTimes = static_cast<std::size_t>(Time::kEnd);
+
+struct Longest {
+  Word ns;                              // 0: none has ended
+  Word lock;                            // address
+  NativeAtomic<std::uint32_t> stack;    // where it was taken: in the record, plus 1
+  NativeAtomic<std::uint32_t> goes_on;  // 1: until the process ended
+};
+
 struct Record {
   recording::Head head;
   Word most_rwlocks_held;  // by one thread at once
   Word most_mutexes_held;
-  Word longest_read_ns;
-  Word longest_write_ns;
+  Longest longest[kTimes];
   Word counts[kStripes][kCounts];
   FindingRecord findings[kFindings];
   MorePlaces more[kWithMore][kExamples];

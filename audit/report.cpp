@@ -125,6 +125,18 @@ void count(Count what, std::uint64_t n) noexcept {
   mapped->counts[stripe % kStripes][static_cast<std::size_t>(what)].fetch_add(n, relaxed);
 }
 
+void note_time(Time what, const Timed& timed) noexcept {
+  Longest& longest = mapped->longest[static_cast<std::size_t>(what)];
+  if (timed.ns <= longest.ns.load(relaxed)) return;
+  const Section section(world().report);
+  if (timed.ns <= longest.ns.load(relaxed)) return;
+  // relaxed, all: under the guard; a reader of the file may find parts of two
+  longest.lock.store(timed.lock, relaxed);
+  longest.stack.store(stack_in_record(timed.stack), relaxed);
+  longest.goes_on.store(timed.goes_on ? 1 : 0, relaxed);
+  longest.ns.store(timed.ns, relaxed);
+}
+
 void note(Finding what, const Noted& noted) noexcept {
   FindingRecord& finding = mapped->findings[static_cast<std::size_t>(what)];
   finding.times.fetch_add(1, relaxed);

@@ -21,6 +21,15 @@ void raise_to(Word& most, std::uint64_t value) noexcept;
 
 void count(Count what, std::uint64_t n = 1) noexcept;
 
+struct Timed {
+  std::uint64_t ns;
+  std::uint64_t lock;
+  std::uint32_t stack;
+  bool goes_on = false;
+};
+// Keeps the longest of that kind.
+void note_time(Time what, const Timed& timed) noexcept;
+
 struct Noted {
   const void* lock;
   std::uint64_t site;  // return address of the call

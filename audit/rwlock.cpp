@@ -6,13 +6,14 @@
 
 #include "audit/book.h"
 #include "audit/entry.h"
+#include "audit/fork.h"
 #include "audit/mutex_holds.h"
 #include "audit/report.h"
 #include "audit/stacks.h"
 #include "audit/waits.h"
 #include "audit/world.h"
-#include "platform/clock.h"
 #include "platform/futex.h"
+#include "platform/ticks.h"
 
 namespace lockswap::audit {
 namespace {
@@ -125,6 +126,12 @@ Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   if (!C::kReads && reads && C::kForm == Form::plain)
     note(Finding::self_deadlock, against(l, site, mine));
   if (C::kForm == Form::attempt) return arrival;
+  if (C::kForm == Form::plain && entry->shared == 0 && entry->holds == nullptr) {
+    const auto writer = static_cast<std::uint32_t>(l->__data.__cur_writer);
+    if (is_of_parent(m, writer))
+      note(Finding::held_over_fork,
+           {.lock = l, .site = site, .other_thread = writer, .kinds = kOfRwlocks});
+  }
   if (mine == nullptr && entry->shared == 0) arrival.number = entry->number;
   if (!C::kReads) look_at_waiting_readers(*entry, m, site);
   shard.wait(C::kReads ? entry->waiting_readers : entry->waiting_writers);
@@ -237,8 +244,9 @@ void release_one(Shard& shard, LockEntry& entry, Hold* h, Me& m) noexcept {
     --h->reads;
   }
   if (h->writes != 0 || h->reads != 0) return;
-  Record& r = record();
-  raise_to(wrote ? r.longest_write_ns : r.longest_read_ns, monotonic_ns() - h->since);
+  note_time(
+      wrote ? Time::write : Time::read,
+      {.ns = Ticks::ns_between(h->since, Ticks::now()), .lock = entry.address, .stack = h->stack});
   if (h->ended) withdraw(Finding::ended_holding, h->site);
   if (h->serial == m.serial)
     m.held.locks.remove([&](const HeldLock& one) { return one.number == entry.number; });
@@ -281,6 +289,25 @@ bool shows(const LockEntry& entry, const Hold& h) noexcept {
 }
 
 }  // namespace
+
+void note_times_of_open_holds() noexcept {
+  const Busy busy;
+  const std::uint64_t now = Ticks::now();
+  for (Shard& shard : world().shards) {
+    const Section section(shard.guard);
+    if (shard.is_idle()) continue;
+    shard.each([&](const LockEntry& entry) {
+      for (const Hold* h = entry.holds; h != nullptr; h = h->next) {
+        if (!shows(entry, *h)) continue;
+        note_time(h->writes != 0 ? Time::write : Time::read,
+                  {.ns = Ticks::ns_between(h->since, now),
+                   .lock = entry.address,
+                   .stack = h->stack,
+                   .goes_on = true});
+      }
+    });
+  }
+}
 
 void note_rwlocks_at_end(Me& m) noexcept {
   const Busy busy;

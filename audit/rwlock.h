@@ -9,6 +9,9 @@ namespace lockswap::audit {
 // Calls system_rwlock, which must be filled in.
 extern const RwOps audited_rwlock;
 
+// The process ends: holds that were not released count up to now.
+void note_times_of_open_holds() noexcept;
+
 // The thread ends: the same as note_mutexes_at_end.
 void note_rwlocks_at_end(Me& m) noexcept;
 

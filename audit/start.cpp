@@ -6,6 +6,7 @@
 #include "audit/cond.h"
 #include "audit/fork.h"
 #include "audit/mutex.h"
+#include "audit/mutex_holds.h"
 #include "audit/report.h"
 #include "audit/rwlock.h"
 #include "audit/world.h"
@@ -20,6 +21,7 @@
 #include "platform/object_layout.h"
 #include "platform/say.h"
 #include "platform/text.h"
+#include "platform/ticks.h"
 #include "recording/file.h"
 #include "recording/modules.h"
 
@@ -77,6 +79,7 @@ Known prepare() noexcept {
   const Known known = look_at_layouts();  // before a thread's id is asked for (system_tid.h)
   recording::modules = module_functions();
   Alone::prepare(find_single_threaded());
+  Ticks::calibrate();
   prepare_world();
   if (!open_record(environment_value("LOCKSWAP_AUDIT"))) {
     // A forbidden place is no reason to stop a program that was started by the audited one.
@@ -103,6 +106,8 @@ __attribute__((constructor)) void on_load() {
 
 __attribute__((destructor)) void on_exit() {
   known_me();
+  note_times_of_open_holds();
+  note_times_of_open_mutexes();
   static constinit Bypasses bypasses{};
   find_bypasses(bypasses, {});
   for (std::size_t i = 0; i < bypasses.count && i < Bypasses::kMost; ++i) {

@@ -90,7 +90,7 @@ TakenFrom Threads::where_taken(std::uint32_t tid, std::uint64_t address) noexcep
     if (r->tid.load(relaxed) != tid) continue;
     for (const MutexOfThread& one : r->mutex) {
       if (one.address.load(acquire) == address)  // pairs with remember_mutex
-        return {one.site.load(relaxed), one.stack.load(relaxed), one.ended.load(relaxed)};
+        return taken(one);
     }
   }
   return {};
@@ -98,7 +98,7 @@ TakenFrom Threads::where_taken(std::uint32_t tid, std::uint64_t address) noexcep
 
 TakenFrom Threads::took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept {
   const Section section(guard_);
-  TakenFrom taken;
+  TakenFrom found;
   // A thread that has ended counts nothing any more; what it held stands in its record until the
   // next thread has that.
   for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
@@ -106,11 +106,11 @@ TakenFrom Threads::took_mutex_from(std::uint32_t tid, std::uint64_t address) noe
     if (r->serial.load(relaxed) != 0) lower(r->mutexes);
     for (MutexOfThread& one : r->mutex) {
       if (one.address.load(acquire) != address) continue;  // pairs with remember_mutex
-      taken = {one.site.load(relaxed), one.stack.load(relaxed), one.ended.load(relaxed)};
+      found = taken(one);
       one.address.store(0, relaxed);  // relaxed: the owner only asks whether it is there
     }
   }
-  return taken;
+  return found;
 }
 
 }  // namespace lockswap::audit

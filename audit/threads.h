@@ -13,6 +13,7 @@ namespace lockswap::audit {
 // Where a thread took a mutex. All 0: it is not known.
 struct TakenFrom {
   std::uint64_t site = 0;
+  std::uint64_t since = 0;
   std::uint32_t stack = 0;
   bool ended = false;  // the thread had ended with it
 };
@@ -29,6 +30,21 @@ class Threads {
   // Where that thread took it, if it holds it.
   TakenFrom where_taken(std::uint32_t tid, std::uint64_t address) noexcept;
 
+  // visit(address, TakenFrom, tid) for each mutex that another thread than this one has, by its
+  // record.
+  template <class Visit>
+  void each_mutex_of_others(std::uint32_t tid, Visit visit) noexcept {
+    const Section section(guard_);
+    for (const ThreadRecord* r = all_; r != nullptr; r = r->next) {
+      const std::uint32_t owner = r->tid.load(relaxed);
+      if (owner == 0 || owner == tid) continue;
+      for (const MutexOfThread& one : r->mutex) {
+        if (const std::uint64_t address = one.address.load(acquire); address != 0)
+          visit(address, taken(one), owner);  // acquire: pairs with remember_mutex
+      }
+    }
+  }
+
   // The thread ends with this mutex, unless another one has just released it: says so by note().
   template <class Note>
   void ends_with(MutexOfThread& one, Note note) noexcept {
@@ -42,6 +58,10 @@ class Threads {
   void sent(pthread_t thread, unsigned signal) noexcept;
 
  private:
+  static TakenFrom taken(const MutexOfThread& one) noexcept {
+    return {one.site.load(relaxed), one.since.load(relaxed), one.stack.load(relaxed),
+            one.ended.load(relaxed)};
+  }
   ThreadRecord* free_record(bool also_with_mutexes) noexcept;
   void add_records() noexcept;
 

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #define EXPECT(value, call)                                         \
@@ -600,6 +601,11 @@ static void fork_reading(void) {
   unlock_it();
 }
 static pthread_mutex_t own_mutex = PTHREAD_MUTEX_INITIALIZER;
+static void* lock_and_unlock(void* m) {
+  EXPECT(0, pthread_mutex_lock(m));
+  EXPECT(0, pthread_mutex_unlock(m));
+  return NULL;
+}
 static void unlock_own_mutex(void) { EXPECT(0, pthread_mutex_unlock(&own_mutex)); }
 static void fork_mutex(void) {
   EXPECT(0, pthread_mutex_lock(&own_mutex));
@@ -640,12 +646,73 @@ static void* reads_until_2(void* l) {
   EXPECT(0, pthread_rwlock_unlock(l));
   return NULL;
 }
+// A thread of the child waits for what the one that forked holds.
+static void release_to_another(void) {
+  pthread_t waiter = start(lock_and_unlock, &own_mutex);
+  UNTIL(__atomic_load_n(&own_mutex.__data.__lock, __ATOMIC_ACQUIRE) == 2);  // waits
+  unlock_own_mutex();
+  pthread_join(waiter, NULL);
+}
+static void fork_mutex_to_another(void) {
+  EXPECT(0, pthread_mutex_lock(&own_mutex));
+  in_child(release_to_another);
+  unlock_own_mutex();
+}
 static void fork_others(void) {
   pthread_t reader = start(reads_until_2, &lock);
   UNTIL(turn == 1);
   in_child(begin_anew);
   turn = 2;
   pthread_join(reader, NULL);
+}
+// A mutex, or a write hold, that a thread of the parent has: the child tries, or waits for ever.
+// The parent sees the wait, since the memory is that of both.
+static struct {
+  pthread_mutex_t mutex;
+  pthread_rwlock_t rwlock;
+} * both_have;
+static void* writes_until_2(void* l) {
+  write_lock(l);
+  turn = 1;
+  UNTIL(turn == 2);
+  EXPECT(0, pthread_rwlock_unlock(l));
+  return NULL;
+}
+static void try_mutex(void) { EXPECT(EBUSY, pthread_mutex_trylock(&both_have->mutex)); }
+static void fork_over(void* (*hold)(void*), void* what, const int* waits_if_2) {
+  pthread_t holder = start(hold, what);
+  UNTIL(turn == 1);
+  if (waits_if_2 == NULL) {
+    in_child(try_mutex);
+  } else {
+    const pid_t child = fork();
+    if (child == 0) {
+      hold == writes_until_2 ? pthread_rwlock_rdlock(what) : pthread_mutex_lock(what);
+      _exit(1);
+    }
+    UNTIL((__atomic_load_n(waits_if_2, __ATOMIC_ACQUIRE) & 2) != 0);
+    EXPECT(0, kill(child, SIGKILL));
+    EXPECT(child, waitpid(child, NULL, 0));
+  }
+  turn = 2;
+  pthread_join(holder, NULL);
+}
+static void make_both_have(void) {
+  both_have =
+      mmap(NULL, sizeof *both_have, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  EXPECT(1, both_have != MAP_FAILED);
+}
+static void fork_mutex_others(void) {
+  make_both_have();
+  fork_over(holds_mutex, &both_have->mutex, NULL);
+}
+static void fork_mutex_waits(void) {
+  make_both_have();
+  fork_over(holds_mutex, &both_have->mutex, &both_have->mutex.__data.__lock);
+}
+static void fork_write_waits(void) {
+  make_both_have();
+  fork_over(writes_until_2, &both_have->rwlock, (int*)&both_have->rwlock.__data.__wrphase_futex);
 }
 static void fork_waiters(void) {
   read_lock(&lock);
@@ -1059,6 +1126,32 @@ static void ended_clean(void) {
   EXPECT(0, pthread_mutex_unlock(own));
   free(own);
 }
+// Prints between how many nanoseconds and how many the longest hold of a mutex lies; a longer wait
+// for a condition variable is none.
+static long now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+static void nap_holding(void) {
+  const struct timespec nap = {0, 20000000};
+  const long outside = now_ns();
+  EXPECT(0, pthread_mutex_lock(&own_mutex));
+  const long inside = now_ns();
+  nanosleep(&nap, NULL);
+  const long least = now_ns() - inside;
+  EXPECT(0, pthread_mutex_unlock(&own_mutex));
+  printf("%ld %ld\n", least, now_ns() - outside);
+}
+static void mutex_times(void) {
+  nap_holding();
+  struct timespec later;
+  clock_gettime(CLOCK_REALTIME, &later);
+  later.tv_sec += 1;
+  EXPECT(0, pthread_mutex_lock(&turn_mutex));
+  while (pthread_cond_timedwait(&turn_changed, &turn_mutex, &later) != ETIMEDOUT) {}
+  EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+}
 static void owner_dead(void) {
   pthread_mutex_t m;
   pthread_mutexattr_t a;
@@ -1145,6 +1238,10 @@ static const struct {
     {"fork_mutex", fork_mutex},
     {"fork_reading", fork_reading},
     {"fork_others", fork_others},
+    {"fork_mutex_to_another", fork_mutex_to_another},
+    {"fork_mutex_others", fork_mutex_others},
+    {"fork_mutex_waits", fork_mutex_waits},
+    {"fork_write_waits", fork_write_waits},
     {"fork_waiters", fork_waiters},
     {"fork_clean", fork_clean},
     {"kinds", kinds},
@@ -1164,6 +1261,7 @@ static const struct {
     {"exited_holding", exited_holding},
     {"cancelled_holding", cancelled_holding},
     {"ended_clean", ended_clean},
+    {"mutex_times", mutex_times},
     {"owner_dead", owner_dead},
     {"deepbind", deepbind},
     {"namespaces", namespaces},

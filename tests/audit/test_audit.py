@@ -71,6 +71,7 @@ CLEAN = (
     "no_locks",
     "fork_clean",
     "fork_mutex",
+    "fork_mutex_to_another",
     "owner_dead",
     "kinds",
     "shared",
@@ -101,6 +102,7 @@ OTHER_VERDICTS = (
     "orders_apart",
     "waits",
     "fork_mutex",
+    "fork_mutex_to_another",
     "owner_dead",
     "destroy",
 )
@@ -125,6 +127,7 @@ NOTES = {
     "fork_holding": {"fork_while_holding": 1},
     "fork_reading": {"fork_while_holding": 1, "recursive_read": 1},
     "fork_others": {"fork_while_others_hold": 1},
+    "fork_mutex_others": {"fork_while_others_hold": 1},
     "fork_waiters": {"fork_while_holding": 1, "fork_with_waiters": 1},
     "foreign_mutex": {"foreign_mutex_release": 1},
     "ended_clean": {"foreign_mutex_release": 1},
@@ -147,6 +150,8 @@ GRAVE = {
     "exited_holding": {"ended_holding": 3},
     "cancelled_holding": {"ended_holding": 3},
     "cond_cancelled_holding": {"ended_holding": 1},
+    "fork_mutex_waits": {"fork_while_others_hold": 1, "held_over_fork": 1},
+    "fork_write_waits": {"fork_while_others_hold": 1, "held_over_fork": 1},
     "in_handler": {"in_signal_handler": 2},
     "cond_unheld": {"cond_wait_unheld": 1},
     "stopped": {"stopped_in_lock_call": 1},
@@ -241,6 +246,7 @@ def test_what_a_finding_is_about_is_in_the_verdicts_of_that_kind(audit):
         ("destroy_held_by_other", {"rwlocks"}),
         ("destroy_uninit", {"rwlocks", "mutexes"}),
         ("ended_holding", {"rwlocks", "mutexes"}),
+        ("fork_mutex_waits", {"mutexes"}),
     ):
         report = audit(CASES, case)
         assert {kind for kind, one in report["verdicts"].items() if one["level"] == "look"} == looks
@@ -324,6 +330,30 @@ def test_longest_holds_are_those_of_their_kind(audit):
     for case, held, not_held in (("fork_clean", "write", "read"), ("foreign_read", "read", "write")):
         processes = audit(CASES, case)["processes"]
         assert all(one[f"longest_{held}_ns"] > 0 == one[f"longest_{not_held}_ns"] for one in processes), processes
+
+
+def test_the_longest_hold_of_a_mutex(tmp_path):
+    out = tmp_path / "audit.json"
+    done = lockswap("audit", "--json", "--out", out, "--", CASES, "mutex_times")
+    least, most = map(int, done.stdout.split()[:2])
+    report = json.loads(out.read_text())
+    longest = report["longest"]["mutex"]
+    # Two clocks: ours may go a little faster or slower.
+    assert 0.9 * least <= longest["ns"] == report["processes"][0]["longest_mutex_ns"] <= 1.1 * most
+    assert longest["at"].startswith("nap_holding, cases.c:") and not longest["goes_on"]
+    assert report["longest"]["read"] is None
+
+
+def test_holds_that_do_not_end(audit):
+    longest = audit(CASES, "ended_holding")["longest"]
+    assert {what: (one["goes_on"], one["at"].split(",")[0]) for what, one in longest.items()} == {
+        "read": (True, "read_lock"),
+        "write": (True, "write_lock"),
+        "mutex": (True, "lock_mutex"),
+    }
+    assert "until the end of the process, taken at write_lock, cases.c:" in report_for_people("ended_holding")
+    says = report_for_people("self_deadlock")
+    assert "read for a time that is not known, since none had ended" in says and "written for" not in says
 
 
 def test_the_verdict_says_what_stays_glibc_s():

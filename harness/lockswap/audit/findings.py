@@ -92,6 +92,12 @@ MEANINGS = {
         "for ever, under glibc's lock and under each other. Release it before the end, or in a clean-up handler "
         "(pthread_cleanup_push).",
     ),
+    "held_over_fork": Meaning(
+        LOOK,
+        "lock call in a forked child for a lock that another thread of the parent held",
+        "That thread doesn't exist in the child, so the child waits for ever, under glibc's lock and under each other. "
+        "Take the lock in a prepare handler of pthread_atfork, initialise it anew in the child, or call exec there.",
+    ),
     "destroy_while_held": Meaning(
         LOOK,
         "destroy of a held lock",
@@ -207,7 +213,10 @@ MEANINGS = {
         NOTE, "fork while the forking thread held a lock", "Its holds stay in the child, as under glibc."
     ),
     "fork_while_others_hold": Meaning(
-        NOTE, "fork while another thread held a lock", "That hold stays for ever in the child, as under glibc."
+        NOTE,
+        "fork while another thread held a lock",
+        "That hold stays for ever in the child, as under glibc. It matters if the child asks for the lock before it "
+        "calls exec.",
     ),
     "fork_with_waiters": Meaning(
         NOTE,
@@ -283,6 +292,11 @@ class Audit:
 
     def most(self, figure: str) -> int:
         return max((process[figure] for process in self.processes), default=0)
+
+    def longest(self, what: str) -> tuple[int, dict] | None:
+        """The longest time of that kind: the number of its process, and what its record says. None: none has ended."""
+        all_of_it = [(n, process["longest"][what]) for n, process in enumerate(self.processes)]
+        return max((one for one in all_of_it if one[1]["ns"]), key=lambda one: one[1]["ns"], default=None)
 
     @cached_property
     def rwlock_calls(self) -> int:

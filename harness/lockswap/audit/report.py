@@ -22,6 +22,7 @@ from lockswap.report.console import listed, open_console
 SCHEMA = 4
 _STYLES = {verdict.SAFE: "bold green", verdict.UNUSED: "bold", verdict.UNKNOWN: "bold yellow", LOOK: "bold yellow"}
 _SHOWN = 3  # examples of a finding
+_TIMES = ("read", "write", "mutex")  # holds of which the longest is kept
 # One of the first four, and any of the others.
 _MUTEX_KINDS = ("normal", "recursive", "errorcheck", "adaptive", "robust", "inherit", "protect", "process_shared")
 
@@ -45,6 +46,7 @@ def as_json(audit: Audit) -> str:
                 "counts": dict(audit.counts),
                 "most_rwlocks_held": audit.most("most_rwlocks_held"),
                 "most_mutexes_held": audit.most("most_mutexes_held"),
+                "longest": {what: texts.longest(what) for what in _TIMES},
                 "findings": [
                     {
                         "name": found.name,
@@ -88,8 +90,8 @@ def as_text(audit: Audit, plain: bool) -> str:
         file=io.StringIO(), width=terminal.width, force_terminal=terminal.is_terminal, no_color=terminal.no_color
     )
     console.print(Text(f"lockswap audit: {shlex.join(audit.command)}", style="bold"), soft_wrap=True)
-    console.print(_figures(audit))
     texts = _Texts(audit)
+    console.print(_figures(audit, texts))
     for found in audit.findings:
         console.print()
         console.print(_heading(found))
@@ -109,6 +111,7 @@ class _Texts:
     """Names for the places, stacks and locks of examples."""
 
     def __init__(self, audit: Audit) -> None:
+        self._audit = audit
         self._places, self._stacks = Places(_places(audit)), Stacks(audit.processes)
 
     def of(self, example: dict) -> dict:
@@ -133,6 +136,16 @@ class _Texts:
         # Of the first two, as for findings that are no circles.
         held = [part["held_user"] or other for part, other in zip(circle, named["more_at"], strict=False)]
         return named | {"circle": circle, "more_at": held}
+
+    def longest(self, what: str) -> dict | None:
+        """The longest time of that kind, where it began, and whether it went on until the process ended."""
+        found = self._audit.longest(what)
+        if found is None:
+            return None
+        number, one = found
+        process = self._audit.processes[number]
+        of = {"program": process["program"], "pid": process["pid"], "lock": one["lock"]}
+        return {"ns": one["ns"], "goes_on": one["goes_on"], "at": self._stacks.user(number, one["stack"])} | of
 
     def stack(self, example: dict, number: int | None) -> str:
         return self._stacks.line(example["process"], number)
@@ -248,14 +261,14 @@ def _verdicts(audit: Audit) -> Table:
     return grid
 
 
-def _figures(audit: Audit) -> Table:
+def _figures(audit: Audit, texts: _Texts) -> Table:
     grid = Table.grid(padding=(0, 2))
-    for name, text in _lines(audit):
+    for name, text in _lines(audit, texts):
         grid.add_row(Text(name, style="dim"), Text(text))
     return grid
 
 
-def _lines(audit: Audit) -> list[tuple[str, str]]:
+def _lines(audit: Audit, texts: _Texts) -> list[tuple[str, str]]:
     c, running = audit.counts, sum(process["running"] for process in audit.processes)
     still = f", {running} of them still running" if running else ""
     lines = [("processes", f"{len(audit.processes)}{still}; exit status {audit.status}")]
@@ -267,10 +280,12 @@ def _lines(audit: Audit) -> list[tuple[str, str]]:
         timed = sum(c[name] for name in ("timedrdlock", "clockrdlock", "timedwrlock", "clockwrlock"))
         lines.append(("timed", _of(timed, acquired + c["rw_busy"] + c["rw_timeouts"]) + _clocks(audit, "rw", timed)))
         most = plural(audit.most("most_rwlocks_held"), "rwlock")
-        held = f"at most {most} by one thread; read for up to {_time(audit.most('longest_read_ns'))}"
-        lines.append(("held", f"{held}, written for up to {_time(audit.most('longest_write_ns'))}"))
+        held = [f"at most {most} by one thread"]
+        held += [f"read for {_longest(texts, 'read')}"] if c["reads"] else []
+        held += [f"written for {_longest(texts, 'write')}"] if c["writes"] else []
+        lines.append(("held", "; ".join(held)))
     if audit.mutex_calls:
-        lines.append(("mutexes", _mutexes(audit)))
+        lines.append(("mutexes", _mutexes(audit, texts)))
     if audit.cond_calls:
         lines.append(("condvars", _condvars(audit)))
     return lines
@@ -290,7 +305,7 @@ def _rwlocks(audit: Audit) -> str:
     return f"{c['rwlocks']:,} seen{extra}; {_many(c['reads'], 'read')}, {_many(c['writes'], 'write')}"
 
 
-def _mutexes(audit: Audit) -> str:
+def _mutexes(audit: Audit, texts: _Texts) -> str:
     c = audit.counts
     kinds = [f"{c[f'mutex_{kind}']:,} {kind.replace('_', '-')}" for kind in _MUTEX_KINDS if c[f"mutex_{kind}"]]
     asked = c["mutex_acquired"] + c["mutex_busy"] + c["mutex_timeouts"]
@@ -301,6 +316,7 @@ def _mutexes(audit: Audit) -> str:
     ]
     parts.append(f"timed {_of(timed, asked)}{_clocks(audit, 'mutex', timed)}")
     parts.append(f"at most {audit.most('most_mutexes_held')} held by one thread")
+    parts += [f"held for {_longest(texts, 'mutex')}"] if c["mutex_acquired"] else []
     if c["mutex_owner_dead"]:
         parts.append(f"{c['mutex_owner_dead']:,} times the owner had died")
     return "; ".join(parts)
@@ -347,6 +363,14 @@ def _clocks(audit: Audit, what: str, timed: int) -> str:
     over = audit.counts[f"{what}_timeouts"]
     late = f", {over:,} ran out" if over else ""
     return f", {', '.join(parts)}{late}" if timed else ""
+
+
+def _longest(texts: _Texts, what: str) -> str:
+    one = texts.longest(what)
+    if one is None:
+        return "a time that is not known, since none had ended"
+    open_end = ", until the end of the process" if one["goes_on"] else ""
+    return f"up to {_time(one['ns'])}{open_end}" + (f", taken at {one['at']}" if one["at"] else "")
 
 
 def _time(ns: int) -> str:
