@@ -6,6 +6,7 @@
 #include <ctime>
 #include <fcntl.h>
 
+#include "fuzz/live.h"
 #include "platform/atomic.h"
 #include "platform/kept_file.h"
 #include "platform/output_file.h"
@@ -103,6 +104,7 @@ bool pass(Point point) noexcept {
   const Decision d = decide(settings, own.name, own.base, own.count, point);
   if (trace.is_open()) write_down(own, point, d);
   ++own.count;
+  count_point();
   switch (d.act) {
     case Act::nothing:
       return false;

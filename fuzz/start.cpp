@@ -7,14 +7,17 @@
 #include "config/environment.h"
 #include "fuzz/conds.h"
 #include "fuzz/disturb.h"
+#include "fuzz/live.h"
 #include "fuzz/tables.h"
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
+#include "interpose/module_functions.h"
 #include "interpose/real_symbols.h"
 #include "platform/looks.h"
 #include "platform/object_layout.h"
 #include "platform/say.h"
 #include "platform/text.h"
+#include "recording/modules.h"
 
 namespace lockswap::fuzz {
 namespace {
@@ -38,7 +41,21 @@ bool skip(const char*& p, const char* word) noexcept {
   return true;
 }
 
-// SEED[,percent=N][,delay=US][,budget=MS][,spurious][,no-turns][,trace=FILE]
+// The file's name at `p`, which goes on after it.
+bool read_name(const char*& p, char* name, std::size_t size) noexcept {
+  std::size_t n = 0;
+  for (; *p != 0 && *p != ','; ++p) {
+    if (n + 1 == size) return false;
+    name[n++] = *p;
+  }
+  name[n] = 0;
+  return n != 0;
+}
+
+constinit char live_file[512] = "";
+
+// SEED[,percent=N][,delay=US][,budget=MS][,spurious][,no-turns][,live=FILE]
+//     [,trace=FILE]
 bool read(const char* p) noexcept {
   settings.seed = number(p);
   if (settings.seed == kNoNumber) return false;
@@ -55,6 +72,8 @@ bool read(const char* p) noexcept {
       settings.longest_us = static_cast<std::uint32_t>(n);
     } else if (skip(p, ",budget=") && (n = number(p)) >= 1 && n <= 1'000'000) {
       settings.budget_ms = static_cast<std::uint32_t>(n);
+    } else if (skip(p, ",live=") && read_name(p, live_file, sizeof live_file)) {
+      continue;
     } else {
       return false;
     }
@@ -83,9 +102,11 @@ void start() noexcept {
     Text(line, sizeof line)
         << "lockswap: LOCKSWAP_FUZZ='" << value
         << "' is not SEED[,percent=1..100][,delay=1..1000000][,budget=1..1000000][,spurious]"
-           "[,no-turns][,trace=FILE], with a file that can be written";
+           "[,no-turns][,live=FILE][,trace=FILE], with a file that can be written";
     refuse(line);
   }
+  recording::modules = module_functions();
+  prepare_slots(live_file[0] != 0 ? live_file : nullptr);
   Looks::prepare();  // it learns mutexes' layout, too, for threads' ids: system_tid.h
   active_rwlock = disturbed_rwlock;
   active_mutex = disturbed_mutex;

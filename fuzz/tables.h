@@ -1,12 +1,14 @@
 // The functions of POSIX with points around them, before those of the next library in line.
 #pragma once
 
+#include <cerrno>
 #include <ctime>
 #include <pthread.h>
 
 #include "fuzz/conds.h"
 #include "fuzz/disturb.h"
 #include "fuzz/gate.h"
+#include "fuzz/live.h"
 #include "platform/looks.h"
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
@@ -28,21 +30,22 @@ struct Disturb {
   template <LockCall C>
   static int on(C call, auto* l, auto... args) noexcept {
     pass(Point::before_acquire);
-    const bool waits = C::kForm != Form::attempt && chooses_turns(settings) &&
-                       is_taken(l, C::kReads) && is_valid_deadline(args...);
-    const int result = waits ? in_turn<C>(l, args...) : call.next(l, args...);
+    const int result = acquire(call, l, args...);
+    if (result == 0 || result == EOWNERDEAD) note_hold(l, call.caller, how<C>(l));
     pass(Point::after_acquire);
     return result;
   }
   static int on(UnlockCall auto call, auto* l) noexcept {
     pass(Point::before_release);
     const int result = call.next(l);
+    if (result == 0) forget_hold(l);
     open_gate();
     pass(Point::after_release);
     return result;
   }
   // A wait, which may return for no reason: POSIX allows it.
-  static int on(WaitCall auto call, pthread_cond_t* c, pthread_mutex_t* m, auto... args) {
+  template <WaitCall C>
+  static int on(C call, pthread_cond_t* c, pthread_mutex_t* m, auto... args) {
     int result = 0;
     if (pass(Point::before_wait) && is_valid_deadline(args...)) {
       pthread_testcancel();
@@ -53,19 +56,46 @@ struct Disturb {
         result = system_mutex.lock(m);
       }
     } else {
-      result = call.next(c, m, args...);
+      // A condition variable of ours acquires the mutex by the functions here.
+      const void* const caller = forget_hold(m);
+      {
+        const Waiting waiting(Waits::cond, c, m, C::kHasDeadline, call.caller, true);
+        result = call.next(c, m, args...);
+      }
+      if (caller != nullptr) {
+        forget_hold(m);
+        note_hold(m, caller, Waits::mutex);
+      }
     }
     pass(Point::after_wait);
     return result;
   }
-  static int on(SignalCall auto call, pthread_cond_t* c) noexcept {
+  template <SignalCall C>
+  static int on(C call, pthread_cond_t* c) noexcept {
     pass(Point::before_signal);
+    note_signal(c, call.caller, C::kAct == lockswap::Act::broadcast);
     const int result = call.next(c);
     pass(Point::after_signal);
     return result;
   }
 
  private:
+  template <class C>
+  static Waits how(const pthread_mutex_t*) noexcept {
+    return Waits::mutex;
+  }
+  template <class C>
+  static Waits how(const pthread_rwlock_t*) noexcept {
+    return C::kReads ? Waits::to_read : Waits::to_write;
+  }
+  template <class C>
+  static int acquire(C call, auto* l, auto... args) noexcept {
+    if constexpr (C::kForm == Form::attempt) return C::next(l, args...);
+    const bool taken = is_taken(l, C::kReads);
+    const Waiting waiting(how<C>(l), l, nullptr, C::kHasDeadline, call.caller, taken);
+    const bool waits = taken && chooses_turns(settings) && is_valid_deadline(args...);
+    return waits ? in_turn<C>(l, args...) : C::next(l, args...);
+  }
   template <class C>
   static int in_turn(auto* l, auto... args) noexcept {
     Gate gate(l, my_turn_number(), C::kHasDeadline);

@@ -5,6 +5,7 @@
 
 #include "config/environment.h"
 #include "fuzz/disturb.h"
+#include "fuzz/live.h"
 #include "interpose/exports.h"
 #include "interpose/real_function.h"
 #include "interpose/start.h"
@@ -15,8 +16,12 @@ namespace lockswap {
 namespace {
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 constinit RealFunction<Create> create("pthread_create", LOCKSWAP_OLDEST);
+constinit RealFunction<decltype(&pthread_join)> join("pthread_join", LOCKSWAP_OLDEST);
 }  // namespace
-void resolve_thread_functions() noexcept { create.get(); }
+void resolve_thread_functions() noexcept {
+  create.get();
+  join.get();
+}
 }  // namespace lockswap
 
 namespace lockswap::fuzz {
@@ -56,6 +61,17 @@ LOCKSWAP_EXPORTED int lockswap_thread_create(pthread_t* thread, const pthread_at
   return error;
 }
 
+// Not noexcept: it is a cancellation point.
+LOCKSWAP_EXPORTED int lockswap_join(pthread_t thread, void** result) {
+  using namespace lockswap;
+  ensure_started();
+  const auto* const other = reinterpret_cast<const void*>(thread);
+  const fuzz::Waiting waiting(fuzz::Waits::join, other, nullptr, false, __builtin_return_address(0),
+                              true);
+  return join.get()(thread, result);
+}
+
 }  // extern "C"
 
 LOCKSWAP_SYMBOLS(lockswap_thread_create)
+LOCKSWAP_SYMBOLS(lockswap_join)

@@ -48,7 +48,7 @@ OTHERS = {
     # A preload library of its own, made of the same symbols.
     "audit": ["src/platform", "src/config", "src/ops", "interpose", "recording"],
     # Another one.
-    "fuzz": ["src/platform", "src/wait", "src/posix", "src/config", "src/ops", "interpose"],
+    "fuzz": ["src/platform", "src/wait", "src/posix", "src/config", "src/ops", "interpose", "recording"],
     # What programs include: it is installed without src/.
     "include/lockswap": [],
     # The second platform: it runs the locks, the locks do not know it.

@@ -273,7 +273,7 @@ def audit_command(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="A run that takes longer hangs. Default: 20 times the undisturbed run, at least 10.",
+    help="A run that takes longer hangs. Default: one that does not go on.",
 )
 @click.option(
     "--same-output", is_flag=True, help="Fail also where stdout or status differs from the undisturbed run's."

@@ -178,7 +178,7 @@ def test_the_trace_leaves_the_program_s_files_alone(tmp_path):
 def test_options_come_to_the_library():
     words = ("--seed", 5, "--runs", 1, "--again", 0, "--percent", 7, "--delay", 9, "--budget", 8, "--spurious")
     status, found = fuzz(*words, "--", "/bin/sh", "-c", "echo $LOCKSWAP_FUZZ")
-    assert status == 3 and found["failure"].startswith("differs: stdout '5,percent=7,delay=9,budget=8,spurious'")
+    assert status == 3 and found["failure"].startswith("differs: stdout '5,percent=7,delay=9,budget=8,spurious,live=")
 
 
 def test_without_a_seed_nothing_is_disturbed():

@@ -18,15 +18,17 @@ from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen
 from lockswap.base.text import plural, words
+from lockswap.fuzz import live
 from lockswap.fuzz.outcome import Outcome, failure
+from lockswap.fuzz.watch import Watch
 from lockswap.run import executable, extra_preload, program, sanitizer
 from lockswap.run.ended import Ended
 from lockswap.run.preload import clean_environment, ld_preload, lock_variables
 
 FOUND = 3  # as audit's --fail-on-findings
-_LEAST_SECONDS = 10.0
-_TIMES_UNDISTURBED = 20
 _UNDISTURBED_SECONDS = 600.0
+_BETWEEN_LOOKS_S = 0.5
+_MOST_AGAIN_S = 600.0  # for runs of the seed that has failed
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,20 @@ def run(paths: Paths, request: Request) -> int:
     plain = _environment(paths, request)
     disturbed = dict(plain, LD_PRELOAD=_with_fuzz(paths, plain["LD_PRELOAD"]))
     first = request.seed if request.seed is not None else random.SystemRandom().randrange(2**32)
+    with tempfile.TemporaryDirectory(prefix="lockswap-fuzz-") as folder:
+        return _search(request, path, reached, first, plain, disturbed, Path(folder) / "live")
 
-    undisturbed = _one(request.command, path, plain, request.timeout or _UNDISTURBED_SECONDS)
+
+def _search(
+    request: Request,
+    path: str,
+    reached: bool,
+    first: int,
+    plain: dict[str, str],
+    disturbed: dict[str, str],
+    table: Path,
+) -> int:
+    undisturbed = _one(request.command, path, plain, table, request.timeout or _UNDISTURBED_SECONDS)
     if undisturbed.status == 2 and b"lockswap: " in undisturbed.stderr:
         raise UserError(undisturbed.stderr.decode(errors="replace").strip().removeprefix("lockswap: "))
     start = Ended(request.command, undisturbed.status, stderr=undisturbed.stderr.decode(errors="replace"))
@@ -69,21 +83,23 @@ def run(paths: Paths, request: Request) -> int:
     wrong = failure(undisturbed, undisturbed, False)
     if wrong is not None:
         return _say(request, {"seed": None, "failure": wrong, "runs": 0}, undisturbed)
-    timeout = request.timeout or max(_LEAST_SECONDS, _TIMES_UNDISTURBED * undisturbed.seconds)
     others: Counter[int] = Counter()  # exit statuses that are not the undisturbed run's
     for number in range(request.runs):
         seed = first + number
-        seen = _one(request.command, path, _seeded(disturbed, request, seed), timeout)
+
+        def once(seed: int = seed) -> Outcome:
+            env = _seeded(disturbed, request, seed, table)
+            return _one(request.command, path, env, table, request.timeout, undisturbed.seconds)
+
+        seen = once()
         wrong = failure(seen, undisturbed, request.same_output)
         if wrong is None:
             others.update([seen.status] if seen.status not in (None, undisturbed.status) else [])
             continue
-        again = sum(
-            failure(_one(request.command, path, _seeded(disturbed, request, seed), timeout), undisturbed,
-                    request.same_output) is not None
-            for _ in range(request.again)
-        )  # fmt: skip
-        found = {"seed": seed, "failure": wrong, "runs": number + 1, "again": again, "of": request.again}
+        began, fails = time.monotonic(), list[bool]()
+        while len(fails) < request.again and time.monotonic() - began < _MOST_AGAIN_S:
+            fails.append(failure(once(), undisturbed, request.same_output) is not None)
+        found = {"seed": seed, "failure": wrong, "runs": number + 1, "again": sum(fails), "of": len(fails)}
         return _say(request, found, seen)
     found = {"seed": None, "failure": None, "runs": request.runs, "first_seed": first, "disturbed": reached}
     found |= {"exit_status": undisturbed.status, "other_exit_statuses": dict(others)}
@@ -116,16 +132,21 @@ def _with_fuzz(paths: Paths, entries: str) -> str:
     return ":".join([*first, str(paths.fuzz_library), *(entry for entry in listed if entry not in first)])
 
 
-def _seeded(env: dict[str, str], request: Request, seed: int) -> dict[str, str]:
+def _seeded(env: dict[str, str], request: Request, seed: int, table: Path) -> dict[str, str]:
     said = [str(seed)]
     said += [f"percent={request.percent}"] if request.percent is not None else []
     said += [f"delay={request.delay_us}"] if request.delay_us is not None else []
     said += [f"budget={request.budget_ms}"] if request.budget_ms is not None else []
     said += ["spurious"] if request.spurious else []
+    said += [f"live={table}"] if "," not in str(table) else []
     return env | {"LOCKSWAP_FUZZ": ",".join(said)}
 
 
-def _one(command: list[str], path: str, env: dict[str, str], timeout: float) -> Outcome:
+def _one(
+    command: list[str], path: str, env: dict[str, str], table: Path, limit_s: float | None, undisturbed_s: float = 0.0
+) -> Outcome:
+    with table.open("wb") as new:  # without what the run before has left
+        new.truncate(live.TABLE_BYTES)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         began = time.monotonic()
         try:
@@ -135,10 +156,12 @@ def _one(command: list[str], path: str, env: dict[str, str], timeout: float) -> 
             )  # fmt: skip
         except OSError as error:
             raise UserError(program.cannot_start(command[0], path, error)) from error
+        status, hang = None, None
         try:
-            status = child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            status = None
+            watch = Watch(child.pid, table, limit_s, undisturbed_s)
+            while hang is None and status is None:
+                status = _wait(child, min(_BETWEEN_LOOKS_S, limit_s or _BETWEEN_LOOKS_S))
+                hang = watch.look() if status is None else None
         finally:  # also what it left behind, and after Ctrl-C
             if child.poll() is None or status is None:
                 os.killpg(child.pid, signal.SIGKILL)
@@ -146,10 +169,18 @@ def _one(command: list[str], path: str, env: dict[str, str], timeout: float) -> 
         seconds = time.monotonic() - began
         out.seek(0)
         err.seek(0)
-        return Outcome(status, seconds, out.read(), err.read(), tuple(command))
+        return Outcome(status, seconds, out.read(), err.read(), tuple(command), hang)
+
+
+def _wait(child: subprocess.Popen, seconds: float) -> int | None:
+    try:
+        return child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _say(request: Request, found: dict, last: Outcome) -> int:
+    found["where"] = last.hang.report if last.hang and found["failure"] else None
     if request.as_json:
         output = {"stdout": last.stdout.decode(errors="replace"), "stderr": last.stderr.decode(errors="replace")}
         print(json.dumps(found | output, indent=1))
@@ -167,7 +198,8 @@ def _text(found: dict, last: Outcome) -> str:
             return f"lockswap fuzz: {said}"
         return f"lockswap fuzz: nothing was disturbed in the program itself, which cannot be preloaded; {said}"
     end = last.stderr.decode(errors="replace").strip().splitlines()[-20:]
-    said = "".join(f"\n  {line}" for line in end)
+    end += found["where"].splitlines() if found["where"] else []
+    said = "".join(f"\n  {line}".rstrip(" ") for line in end)
     if found["seed"] is None and found["runs"]:
         return f"lockswap fuzz: {found['failure']}: nothing follows from these runs{said}"
     if found["seed"] is None:

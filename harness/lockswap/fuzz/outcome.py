@@ -24,12 +24,21 @@ _OF_OTHERS = (ended.TIME_WAS_OVER, 128 + signal.SIGKILL, 128 + signal.SIGTERM)
 
 
 @dataclass(frozen=True)
+class Hang:
+    """That a run did not go on, and how that was seen."""
+
+    how: str
+    report: str = ""  # of `lockswap why`, without its name
+
+
+@dataclass(frozen=True)
 class Outcome:
     status: int | None  # as subprocess has it, negative after a signal; None: the time was over
     seconds: float
     stdout: bytes
     stderr: bytes
     command: tuple[str, ...] = ()
+    hang: Hang | None = None  # how it was seen that it would not end
 
     @property
     def report(self) -> str | None:
@@ -39,7 +48,7 @@ class Outcome:
 
     def in_words(self) -> str:
         if self.status is None:
-            return f"hang: it had not ended after {self.seconds:.3g} s"
+            return f"hang: {self.hang.how}" if self.hang else f"hang: it had not ended after {self.seconds:.3g} s"
         if self.report is not None:
             return f"sanitizer: {self.report}"
         if self.status < 0:

@@ -1,0 +1,189 @@
+"""Whether a run goes on: by lock calls, processor time and what its threads sleep in, not by how long it takes."""
+
+import contextlib
+import os
+import platform
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockswap.base.errors import UserError
+from lockswap.base.text import plural
+from lockswap.fuzz import live
+from lockswap.fuzz.outcome import Hang
+from lockswap.profile import why
+from lockswap.profile.live import State
+
+FAR_S = 300.0  # at least; a run that still does something then is called a hang, too
+_TIMES_UNDISTURBED = 20
+_NOBODY_LEFT_S = 2.0
+_IDLE_S = 10.0
+_UNTIL_A_DEADLINE_S = 60.0
+_FIRST_LOOK_S = 2.0
+_LITTLE = 0.01  # of a processor: what a thread uses that wakes up now and then to find nothing to do
+_MOST_LINES = 60
+
+# System calls by number; of each, which argument says until when, and whether 0 there means without end.
+_X86 = {202: ("futex", 3), 61: ("wait", 3), 247: ("wait", 4), 35: ("sleep", 0), 230: ("sleep", 2), 7: ("poll", 2)}
+_X86 |= {271: ("poll", 2), 270: ("poll", 4), 23: ("poll", 4), 232: ("poll", 3), 281: ("poll", 3), 128: ("poll", 2)}
+_ARM = {98: ("futex", 3), 260: ("wait", 3), 95: ("wait", 4), 101: ("sleep", 0), 115: ("sleep", 2), 73: ("poll", 2)}
+_ARM |= {72: ("poll", 4), 22: ("poll", 3), 137: ("poll", 2)}
+_CALLS = _ARM if platform.machine() == "aarch64" else _X86
+_MILLISECONDS = {7, 232, 281} if _CALLS is _X86 else {22}  # -1 is without end
+
+
+@dataclass(frozen=True)
+class Task:
+    pid: int
+    state: str
+    call: str = ""  # of _CALLS; "": another one, or not known
+    ends_itself: bool = False  # at a deadline
+    futex: int = 0
+    switches: int = 0
+
+
+class Watch:
+    """Of one run: `look` from time to time."""
+
+    def __init__(self, session: int, table: Path, limit_s: float | None, undisturbed_s: float) -> None:
+        self._session, self._table = session, table
+        self._limit_s, self._undisturbed_s = limit_s, undisturbed_s
+        self._began = self._changed = time.monotonic()
+        self._points, self._pids, self._cpu_s = b"", frozenset[int](), 0.0
+        self._sleeps: dict[int, int] = {}
+        self._next_search_s = _FIRST_LOOK_S
+        self._suspected: set[frozenset[int]] = set()
+
+    def look(self) -> Hang | None:
+        passed = time.monotonic() - self._began
+        tasks = _tasks(self._session)
+        idle = self._idle_s(tasks)
+        if self._limit_s is not None and passed >= self._limit_s:
+            return self._hang(f"it had not ended after {self._limit_s:.3g} s", tasks)
+        far = max(FAR_S, _TIMES_UNDISTURBED * self._undisturbed_s)
+        if self._limit_s is None and passed >= far:
+            return self._hang(f"it had not ended after {passed:.3g} s, though it went on", tasks)
+        if (self._limit_s is None or passed >= _FIRST_LOOK_S) and (hang := self._deadlock(passed, idle, tasks)):
+            return hang
+        if self._limit_s is not None or not tasks:
+            return None
+        if idle >= max(_NOBODY_LEFT_S, 2 * self._undisturbed_s) and _nobody_is_left(tasks):
+            return self._hang("all threads wait, and nobody is left to wake them", tasks)
+        waits = any(one.ends_itself and self._sleeps.get(tid) == one.switches for tid, one in tasks.items())
+        least = _UNTIL_A_DEADLINE_S if waits else _IDLE_S
+        if idle >= max(least, (6 if waits else 2) * self._undisturbed_s):
+            return self._hang(f"no lock call and no processor time for {idle:.3g} s", tasks)
+        return None
+
+    def _idle_s(self, tasks: dict[int, Task]) -> float:
+        """How long nothing has happened."""
+        now = time.monotonic()
+        points = live.points(_read(self._table))
+        pids = frozenset(one.pid for one in tasks.values())
+        cpu_s = sum(map(_cpu_seconds, pids))
+        used = cpu_s - self._cpu_s > max(0.02, _LITTLE * (now - self._changed))
+        runs = any(one.state not in "SIt" for one in tasks.values())
+        if used or runs or points != self._points or pids != self._pids:
+            self._changed, self._points, self._pids, self._cpu_s = now, points, pids, cpu_s
+            self._sleeps = {tid: one.switches for tid, one in tasks.items()}
+        return now - self._changed
+
+    def _deadlock(self, passed: float, idle: float, tasks: dict[int, Task]) -> Hang | None:
+        """Threads that wait in a circle, in two looks, with nothing that has ended in between."""
+        if passed < self._next_search_s:
+            return None
+        states = self._states(tasks)
+        now = {
+            frozenset((one.tid, one.wait.lock.address if one.wait else 0) for one in cycle)
+            for state in states
+            for cycle in state.cycles()
+            if all(one.wait is not None and one.wait.age_ns >= 1e9 * _FIRST_LOOK_S / 2 for one in cycle)
+        }
+        known, self._suspected = self._suspected & now, now
+        # Naming places costs seconds of processor time, so the looks become rare.
+        self._next_search_s = passed + 0.5 if now else 2 * passed
+        if not known:
+            return None
+        circles = "a deadlock" if len(known) == 1 else f"{len(known)} deadlocks"
+        return Hang(f"{circles} of {plural(max(map(len, known)), 'thread')}", _report(states))
+
+    def _hang(self, how: str, tasks: dict[int, Task]) -> Hang:
+        return Hang(how, _report(self._states(tasks)))
+
+    def _states(self, tasks: dict[int, Task]) -> list[State]:
+        found, table = [], _read(self._table)
+        futexes = {tid: one.futex for tid, one in tasks.items()}
+        for pid in sorted({one.pid for one in tasks.values()}):
+            with contextlib.suppress(UserError, OSError):
+                found.append(live.state(pid, table, futexes))
+        return [one for one in found if one.threads]
+
+
+def _report(states: list[State]) -> str:
+    return "\n".join(_first_lines(why.as_text(one)) for one in states if one.threads)
+
+
+def _first_lines(text: str) -> str:
+    lines = text.splitlines()
+    more = [f"... {len(lines) - _MOST_LINES} lines more"] if len(lines) > _MOST_LINES else []
+    return "\n".join(line.removeprefix("lockswap why: ") for line in [*lines[:_MOST_LINES], *more])
+
+
+def _nobody_is_left(tasks: dict[int, Task]) -> bool:
+    """Whether each thread waits for another thread, or for a process, of these. A signal could wake one all the same;
+    those that have a timer wait for it in a thread of its own."""
+    return all(one.state in "SI" and one.call in ("futex", "wait") and not one.ends_itself for one in tasks.values())
+
+
+def _tasks(session: int) -> dict[int, Task]:
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        fields = _fields(stat)
+        if len(fields) < 4 or int(fields[3]) != session or fields[0] in "ZX":
+            continue
+        pid = int(stat.parent.name)
+        for folder in (stat.parent / "task").glob("*"):
+            if (task := _task(pid, folder)) is not None:
+                found[int(folder.name)] = task
+    return found
+
+
+def _task(pid: int, folder: Path) -> Task | None:
+    fields = _fields(folder / "stat")
+    if not fields or fields[0] in "ZX":
+        return None
+    try:
+        call = (folder / "syscall").read_text().split()
+        status = (folder / "status").read_text(errors="replace")
+    except OSError:
+        return Task(pid, fields[0])
+    switches = int(status.partition("\nvoluntary_ctxt_switches:")[2].split("\n", 1)[0] or 0)
+    if len(call) < 7 or int(call[0]) not in _CALLS:
+        return Task(pid, fields[0], switches=switches)
+    number = int(call[0])
+    name, until = _CALLS[number]
+    argument = int(call[1 + until], 16)
+    ends = name == "sleep" or (name != "wait" and argument != 0)
+    if number in _MILLISECONDS:
+        ends = argument & 0xFFFFFFFF != 0xFFFFFFFF
+    return Task(pid, fields[0], name, ends, int(call[1], 16) if name == "futex" else 0, switches)
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = _fields(Path(f"/proc/{pid}/stat"))
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if len(fields) > 12 else 0.0
+
+
+def _fields(stat: Path) -> list[str]:
+    """Those behind the name."""
+    try:
+        return stat.read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _read(table: Path) -> bytes:
+    try:
+        return table.read_bytes()
+    except OSError:
+        return b""
