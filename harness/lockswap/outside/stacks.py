@@ -1,16 +1,14 @@
 """Stacks of a process's threads. A thread that sleeps is looked at without a stop, as long as that is enough."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from lockswap.outside.glibc import is_lock_function
 from lockswap.outside.stop import Stops
-from lockswap.outside.target import Call, Target
+from lockswap.outside.target import Call, Target, is_libc
 from lockswap.outside.unwind import Frame, Stack, Unwinder
 
 _SIZE = 1 << 16
-_LIBC = re.compile(r"/(libc|libpthread|librt|ld|ld-linux[\w-]*)([-.][\w.-]*)?\.so(\.\d+)*$")
 _MOST_WITHIN_A_LOCK = 6  # frames, in a static program
 _NOTHING = Stack((), False)
 
@@ -79,7 +77,3 @@ def split(stack: Stack) -> Split:
         if is_lock_function(one.symbol) and n >= inner:
             inner = n + 1
     return Split(frames[:inner], frames[inner:])
-
-
-def is_libc(file: str) -> bool:
-    return _LIBC.search(file) is not None

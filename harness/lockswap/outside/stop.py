@@ -71,7 +71,7 @@ class Stops:
         vector = _Vector(ctypes.addressof(copied), len(copied))
         begin = time.monotonic()
         _libc.ptrace(_INTERRUPT, tid, None, None)
-        signal = _wait(tid, begin + _PATIENCE_S)
+        signal, begin = _wait(tid, begin)
         if signal is not None:
             read = _libc.ptrace(_GETREGSET, tid, _NT_PRSTATUS, ctypes.byref(vector))
             registers = self._target.machine.by_number(copied.raw) if read == 0 else {}
@@ -98,20 +98,26 @@ class Stops:
         _libc.ptrace(_SETREGSET, tid, _NT_PRSTATUS, ctypes.byref(vector))
 
 
-def _wait(tid: int, end: float) -> int | None:
-    """The signal that the thread is to get when it goes on, 0 if there was none. None: it has not stopped."""
+def _wait(tid: int, begin: float) -> tuple[int | None, float]:
+    """The signal that the thread is to get when it goes on, 0 if there was none. None: it has not stopped.
+
+    And the last moment at which it had not stopped yet: it may have waited for a processor before.
+    """
+    end = begin + _PATIENCE_S
     nap, yields = _LEAST_NAP_S, _YIELDS
     while True:
+        now = time.monotonic()
         try:
             stopped, status = os.waitpid(tid, os.WNOHANG | _WALL)
         except ChildProcessError:
-            return None
+            return None, begin
         if stopped == tid:
             if not os.WIFSTOPPED(status):
-                return None
-            return 0 if status >> 16 == _EVENT_STOP else os.WSTOPSIG(status)
-        if time.monotonic() > end:
-            return None
+                return None, begin
+            return 0 if status >> 16 == _EVENT_STOP else os.WSTOPSIG(status), begin
+        begin = now
+        if now > end:
+            return None, begin
         if yields > 0:
             yields -= 1
             os.sched_yield()

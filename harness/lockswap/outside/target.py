@@ -16,6 +16,7 @@ _COMMAND = 0x7F
 _PRIVATE = 0x80
 _ELF_64 = 2
 _LIBC = re.compile(r"/libc(\.so\.6|-2\.\d+\.so)$")
+_PARTS_OF_LIBC = re.compile(r"/(libc|libpthread|librt|ld|ld-linux[\w-]*)([-.][\w.-]*)?\.so(\.\d+)*$")
 _VERSION = re.compile(rb"GNU C Library[^\n]* version (\d+)\.(\d+)")
 
 
@@ -152,13 +153,20 @@ class Target:
 
     def libc_version(self) -> tuple[int, int]:
         """(0, 0): its C library isn't glibc, or is part of the program."""
+        path = self.libc()
+        try:
+            found = _VERSION.search(Path(path).read_bytes()) if path else None
+        except OSError:
+            found = None
+        return (int(found[1]), int(found[2])) if found else (0, 0)
+
+    def libc(self) -> str:
+        """The file of glibc; empty if the program uses another one, or has it in itself."""
         try:
             maps = (self._proc / "maps").read_text(errors="surrogateescape").splitlines()
-            path = next(word for line in maps if _LIBC.search(word := line.rpartition(" ")[2]))
-            found = _VERSION.search(Path(path).read_bytes())
-        except (OSError, StopIteration):
-            return 0, 0
-        return (int(found[1]), int(found[2])) if found else (0, 0)
+        except OSError:
+            return ""
+        return next((word for line in maps if _LIBC.search(word := line.rpartition(" ")[2])), "")
 
     def words(self, address: int, count: int) -> tuple[int, ...] | None:
         found = self.read(address, 4 * count)
@@ -182,6 +190,10 @@ def refusal(pid: int) -> str:
     if scope == "1":
         return f"{begin}{_YAMA} is 1; ask as root, or set it to 0 (sysctl kernel.yama.ptrace_scope=0), or {start}"
     return f"{begin}ask as its user or as root, or {start}"
+
+
+def is_libc(file: str) -> bool:
+    return _PARTS_OF_LIBC.search(file) is not None
 
 
 def _read(path: str) -> str:

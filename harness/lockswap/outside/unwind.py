@@ -1,21 +1,23 @@
 """Stacks of another process from registers and a copy of the stack, by libdw (elfutils)."""
 
 import ctypes
+import re
 from collections.abc import Mapping
 from ctypes import CFUNCTYPE, POINTER, c_bool, c_char_p, c_int, c_uint, c_uint64, c_void_p
 from dataclasses import dataclass
 
-from lockswap.outside.target import Target
+from lockswap.outside.target import Target, is_libc
 
 _MOST_FRAMES = 64
 _WORD = 8
+_LIBRARY = re.compile(r"/lib(std)?c\+\+(abi)?\.so")
 
 
 @dataclass(frozen=True)
 class Frame:
     pc: int
     file: str  # "": in no file
-    symbol: str  # "": the file's tables have none for it
+    symbol: str  # of a C library; "": its tables have none for it
     is_innermost: bool
 
     @property
@@ -64,6 +66,7 @@ class Unwinder:
     def __init__(self, target: Target) -> None:
         self._dw = _library()
         self._target = target
+        self._has_libc = target.libc() != ""
         self._registers: dict[int, int] = {}
         self._base, self._stack = 0, b""
         self._frames: list[Frame] = []
@@ -97,7 +100,8 @@ class Unwinder:
         """From some or all registers, and what lies on the stack from `base` on."""
         self._registers, self._base, self._stack, self._frames = dict(registers), base, stack, []
         ended = self._dw.dwfl_getthread_frames(self._dwfl, tid, self._on_frame, None)
-        return Stack(tuple(self._frames), ended == 0)
+        # Where a register is missing libdw ends as it does at the stack's end.
+        return Stack(tuple(self._frames), ended == 0 and _reaches_the_start(self._frames))
 
     def _read(self, _dwfl: int, address: int, result: object, _: object) -> bool:
         at = address - self._base
@@ -130,8 +134,20 @@ class Unwinder:
         if not module:
             return Frame(pc, "", "", is_innermost)
         file = self._dw.dwfl_module_info(module, None, None, None, None, None, None, None) or b""
-        symbol = self._dw.dwfl_module_addrname(module, inside) or b""
-        return Frame(pc, file.decode(errors="surrogateescape"), symbol.decode(errors="replace"), is_innermost)
+        path = file.decode(errors="surrogateescape")
+        symbol = b""
+        if not self._has_libc or is_libc(path) or _LIBRARY.search(path):  # reading all symbols of a file takes long
+            symbol = self._dw.dwfl_module_addrname(module, inside) or b""
+        return Frame(pc, path, symbol.decode(errors="replace"), is_innermost)
+
+
+def _reaches_the_start(frames: list[Frame]) -> bool:
+    if len(frames) < 2:
+        return False
+    last, before = frames[-1], frames[-2]
+    if is_libc(last.file):
+        return not all(is_libc(one.file) for one in frames)
+    return before.symbol.startswith("__libc_start") or last.symbol.strip("_").startswith(("start", "clone"))
 
 
 def _library() -> ctypes.CDLL:

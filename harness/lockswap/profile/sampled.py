@@ -17,6 +17,7 @@ HELD = ("mutex", "rwlock")  # the kinds that say who holds them
 LOCKS = (*HELD, "internal")
 _RATE = 50.0  # samples a second
 _OF_A_PROCESSOR = 0.25  # at most, for looking
+_LONGEST_PAUSE_S = 0.2  # after a sample for which tables had to be read, say
 _BETWEEN_OWNERS_S = 0.1
 _BETWEEN_TASKS_S = 0.5
 _MOST_NEW = 8  # waits whose function is found out in one sample
@@ -76,12 +77,13 @@ class Sampler:
             with_owner = now >= next_owner
             if with_owner:
                 next_owner = now + _BETWEEN_OWNERS_S
+            used = time.process_time()
             if not self._sample(with_owner):
                 self._found.has_ended = True
                 break
-            took = time.monotonic() - now
-            pause = max(1 / _RATE - took, took / _OF_A_PROCESSOR - took)
-            time.sleep(min(pause, max(0.0, begin + seconds - time.monotonic())))
+            used = time.process_time() - used
+            until = now + max(1 / _RATE, min(used / _OF_A_PROCESSOR, _LONGEST_PAUSE_S))
+            time.sleep(max(0.0, min(until, begin + seconds) - time.monotonic()))
         self._found.seconds = time.monotonic() - begin
         if self._found.samples == 0:
             raise UserError(f"process {self._target.pid} has just ended")

@@ -2,9 +2,10 @@
 
 import re
 import shutil
+import struct
 import subprocess
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -140,6 +141,20 @@ def _is_scope(name: str, opening: int) -> bool:
     return False
 
 
+_TYPES = {"STT_OBJECT": 1, "STT_FUNC": 2}
+
+
+def _read_symbols(elf: ELFFile, table: SymbolTableSection, kind: str) -> Iterator[tuple[int, int, str]]:
+    """Where each begins, its size and its name. Large files have too many for elftools' own, slow reader."""
+    order = "<" if elf.little_endian else ">"
+    layout = f"{order}IBBHQQ" if elf.elfclass == 64 else f"{order}IIIBBH"
+    names, data = elf.get_section(table["sh_link"]).data(), table.data()
+    for entry in struct.iter_unpack(layout, data[: len(data) - len(data) % struct.calcsize(layout)]):
+        offset, info, _, _, value, size = entry if elf.elfclass == 64 else (entry[0], *entry[3:], *entry[1:3])
+        if value and info & 0xF == _TYPES[kind]:
+            yield value, size, names[offset : names.index(b"\0", offset)].decode(errors="replace")
+
+
 class Symbols:
     """A file's own, with their sizes."""
 
@@ -149,13 +164,12 @@ class Symbols:
             with Path(file).open("rb") as opened:
                 elf = ELFFile(opened)
                 self._symbols = sorted(
-                    (symbol["st_value"], symbol["st_size"], symbol.name)
+                    symbol
                     for name in (".symtab", ".dynsym")
                     if isinstance(table := elf.get_section_by_name(name), SymbolTableSection)
-                    for symbol in table.iter_symbols()
-                    if symbol["st_info"]["type"] == kind and symbol["st_value"]
+                    for symbol in _read_symbols(elf, table, kind)
                 )
-        except (OSError, ELFError):
+        except (OSError, ELFError, ValueError):
             pass
         self._starts = [symbol[0] for symbol in self._symbols]
 

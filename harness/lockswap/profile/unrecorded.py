@@ -9,8 +9,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from lockswap.outside.glibc import EXCLUSIVE, Waited, waited_for
-from lockswap.outside.stacks import Stacks, is_libc, split
-from lockswap.outside.target import FutexWait, Glimpse, Target
+from lockswap.outside.stacks import Stacks, split
+from lockswap.outside.target import FutexWait, Glimpse, Target, is_libc
 from lockswap.outside.unwind import Frame, Stack
 from lockswap.profile.attach import Attached, Task
 from lockswap.profile.live import Hold, Lock, State, Thread, Wait
