@@ -241,9 +241,10 @@ class LiveThreads {
   }
 
   void wait(const Waiting& w) const {
+    const bool destroys = (w.mode.load(relaxed) & Waiting::kDestroys) != 0;
     std::printf("\n {\"address\":%llu,\"mutex\":%llu,\"class\":%u,\"mode\":\"%s\"",
                 number(w.address), number(w.mutex), w.number.load(relaxed),
-                mode(w.mode.load(relaxed)));
+                destroys ? "destroy" : mode(w.mode.load(relaxed)));
     const std::uint64_t since = w.since.load(relaxed);
     const std::uint64_t after_start = Ticks::ns_between(second_.record().started_ticks, since);
     std::printf(",\"age_ns\":%lld,\"after_start_ns\":%llu", age(since),
