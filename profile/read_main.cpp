@@ -249,6 +249,7 @@ class LiveThreads {
     const std::uint64_t after_start = Ticks::ns_between(second_.record().started_ticks, since);
     std::printf(",\"age_ns\":%lld,\"after_start_ns\":%llu", age(since),
                 static_cast<Number>(after_start));
+    std::printf(",\"since\":%llu", static_cast<Number>(since));
     std::printf(",\"has_deadline\":%s", w.has_deadline.load(relaxed) != 0 ? "true" : "false");
     std::printf(",\"caller\":%llu,\"stack\":%u}", number(w.caller), w.stack.load(relaxed));
   }
