@@ -157,12 +157,39 @@ int signal_cond(const void* c, const void* caller, bool to_all, Signal signal) n
   return error;
 }
 
+// glibc's waits until the last thread has left its wait there.
+template <class Destroy>
+int destroy_cond(const void* c, const void* caller, Destroy destroy) {
+  const CallMark mark;
+  const std::uint32_t process = world().number;
+  Thread* waits = nullptr;
+  {
+    Entry entry;
+    Thread* const t = entry.thread();
+    const Object* const o =
+        t == nullptr ? nullptr : known_object(reinterpret_cast<std::uint64_t>(c));
+    // relaxed, both: a thread that begins to wait now makes a mistake that isn't seen.
+    if (o != nullptr && Object::is_of(o->what.load(relaxed), Kind::cond) &&
+        o->waiters.load(relaxed) != 0) {
+      const Seen seen = see<Kind::cond>(*t, c, caller);
+      const std::uint64_t now = Ticks::now();
+      enter_wait(*t, mark);
+      t->live->begin_wait(c, nullptr, now, caller, take_stack(*t, caller, now), seen.number,
+                          Waiting::kDestroys, false);
+      waits = t;
+    }
+  }
+  const int error = end_lock(c, destroy);
+  if (waits != nullptr && process == world().number) waits->live->end_wait();
+  return error;
+}
+
 struct Profiled {
   static int on(InitCall auto call, pthread_cond_t* c, auto* attributes) {
     return begin_lock<Kind::cond>(c, call.caller, [=] { return call.next(c, attributes); });
   }
   static int on(DestroyCall auto call, pthread_cond_t* c) {
-    return end_lock(c, [=] { return call.next(c); });
+    return destroy_cond(c, call.caller, [=] { return call.next(c); });
   }
   template <WaitCall C>
   static int on(C call, pthread_cond_t* c, pthread_mutex_t* m, auto... args) {

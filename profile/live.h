@@ -60,10 +60,12 @@ struct Waiting {
   NativeAtomic<std::uint64_t> caller;
   NativeAtomic<std::uint32_t> stack;  // 0: it was not taken, `caller` is all there is
   NativeAtomic<std::uint32_t> number;
-  NativeAtomic<std::uint32_t> mode;          // kLeft: the thread left the call without coming back
+  NativeAtomic<std::uint32_t> mode;          // a Mode, and one of those below
   NativeAtomic<std::uint32_t> has_deadline;  // 1: the call ends at a point in time
 
-  static constexpr std::uint32_t kLeft = 4;
+  // kLeft: the thread left the call without coming back. kDestroys: it destroys a condition
+  // variable, and waits for those that wait there.
+  static constexpr std::uint32_t kLeft = 4, kDestroys = 8;
 
   bool is_left() const noexcept { return (mode.load(relaxed) & kLeft) != 0; }
   void copy(const Waiting& from) noexcept {

@@ -249,13 +249,15 @@ class LiveThreads {
   }
 
   void wait(const Waiting& w) const {
+    const bool destroys = (w.mode.load(relaxed) & Waiting::kDestroys) != 0;
     std::printf("\n {\"address\":%llu,\"mutex\":%llu,\"class\":%u,\"mode\":\"%s\"",
                 number(w.address), number(w.mutex), w.number.load(relaxed),
-                mode(w.mode.load(relaxed)));
+                destroys ? "destroy" : mode(w.mode.load(relaxed)));
     const std::uint64_t since = w.since.load(relaxed);
     const std::uint64_t after_start = Ticks::ns_between(second_.record().started_ticks, since);
     std::printf(",\"age_ns\":%lld,\"after_start_ns\":%llu", age(since),
                 static_cast<Number>(after_start));
+    std::printf(",\"since\":%llu", static_cast<Number>(since));
     std::printf(",\"has_deadline\":%s", w.has_deadline.load(relaxed) != 0 ? "true" : "false");
     std::printf(",\"caller\":%llu,\"stack\":%u}", number(w.caller), w.stack.load(relaxed));
   }

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "../asleep.h"
@@ -36,7 +37,7 @@ static void reach(int n) {
 }
 static NOINLINE void sleep_for_ever(void) {
   while (1)
-    nap(1000000);
+    pause();
 }
 static void start(pthread_t* t, const char* name, void* (*f)(void*)) {
   pthread_create(t, NULL, f, NULL);
@@ -328,6 +329,57 @@ static void run(const char* one, void* (*f)(void*), const char* two, void* (*g)(
   pthread_join(t[0], NULL);
 }
 
+// --- all threads wait, and what looks like it
+
+static sem_t s1, s2;
+static atomic_int waiter_is;
+
+static NOINLINE void* waits_there(void* unused) {
+  atomic_store(&waiter_is, gettid());
+  pthread_mutex_lock(&a);
+  pthread_cond_wait(&filled, &a);  // waits there
+  pthread_mutex_unlock(&a);
+  return unused;
+}
+static NOINLINE void* sleeps(void* unused) {
+  pause();
+  return unused;
+}
+static void until_asleep(atomic_int* thread);
+static NOINLINE void destroy(const char* name) {
+  pthread_t t;
+  if (strcmp(name, "destroy-beside") == 0) start(&t, "sleeps", sleeps);
+  start(&t, "waits", waits_there);
+  until_asleep(&waiter_is);
+  pthread_cond_destroy(&filled);  // destroys it
+}
+static NOINLINE void* s1_and_s2(void* unused) {
+  sem_wait(&s1);
+  reach(2);
+  sem_wait(&s2);
+  return unused;
+}
+static NOINLINE void* s2_and_s1(void* unused) {
+  sem_wait(&s2);
+  reach(2);
+  sem_wait(&s1);
+  return unused;
+}
+static void post(int number) {
+  (void)number;
+  sem_post(&the_semaphore);
+}
+static NOINLINE void wait_for_post(const char* name) {
+  static char page[4096] __attribute__((aligned(4096)));
+  sem_t* s = &the_semaphore;
+  if (strcmp(name, "post-handler") == 0) signal(SIGUSR1, post);
+  if (strcmp(name, "post-shared") == 0)
+    s = mmap(page, sizeof page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1,
+             0);
+  sem_init(s, s != &the_semaphore, 0);
+  sem_wait(s);
+}
+
 // --- a forked child, and locks that were held at the fork
 
 static NOINLINE void* keeps_a(void* unused) {
@@ -440,6 +492,14 @@ int main(int argc, char** argv) {
     printf("%d\n", (int)child);
     fflush(stdout);
     waitpid(child, NULL, 0);
+  } else if (strncmp(name, "destroy", 7) == 0) {
+    destroy(name);
+  } else if (strcmp(name, "semaphores") == 0) {
+    sem_init(&s1, 0, 1);
+    sem_init(&s2, 0, 1);
+    run("one", s1_and_s2, "two", s2_and_s1, NULL, NULL);
+  } else if (strncmp(name, "post", 4) == 0) {
+    wait_for_post(name);
   } else if (strncmp(name, "fork-", 5) == 0) {
     fork_holding(name);
   } else if (strcmp(name, "meetings") == 0) {

@@ -6,10 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from test_profile import environment, lockswap
-from test_why import at, started
+from test_why import ask, at, started, waiting
+
+from lockswap.profile.look import Look, waited_ns
 
 
 def table(text: str) -> list[dict]:
@@ -51,6 +54,40 @@ def test_a_wait_that_goes_on_counts_each_time(tmp_path):
         assert 0.9 < row["waiting"] < 1.1 and row["waits"] == 0
         assert row["more"][0].startswith("1 thread waits now, the longest for ")
     assert f"2 threads wait now: `lockswap why {child.pid}` says which" in done.stdout
+
+
+def test_threads_that_wait_for_something_else_than_a_lock(tmp_path):
+    with started(tmp_path, "lost") as child:
+        ask(child.pid, waiting(1))
+        done = lockswap("top", child.pid, "--count", "1", "--interval", "0.1")
+    assert "\n1 thread waits now for cond filled, for " in done.stdout, done
+    assert "\n1 thread waits now for a thread's end, joined in run " in done.stdout
+
+
+def a_look(ages: dict[int, int], over_ns: int) -> tuple[Look, dict]:
+    """One thread for each wait, by when it began."""
+    tally = {"wait_ns": over_ns}
+    lock = {"class": 1, "exclusive": tally, "timed_out_ns": 0}
+    waits = [{"class": 1, "since": since, "age_ns": age} for since, age in ages.items()]
+    threads = [{"tid": 7 + n, "waits": [wait]} for n, wait in enumerate(waits)]
+    return Look(0, Path(), {"locks": [lock], "threads_now": threads}, 0), lock
+
+
+# How old waits are in two looks 1 s apart, by when they began, and how long waits that were over had taken.
+@pytest.mark.parametrize(
+    ("before", "ages", "over", "waited"),
+    [
+        ({5: 2500 * 10**9}, {5: 2490 * 10**9}, (0, 0), 10**9),  # the counter's speed was taken anew
+        ({}, {9: 4 * 10**8}, (0, 0), 4 * 10**8),
+        ({5: 2 * 10**9}, {}, (0, 25 * 10**8), 5 * 10**8),
+        ({5: 2500 * 10**9}, {}, (0, 2490 * 10**9), 0),
+        ({}, {}, (3 * 10**9, 35 * 10**8), 5 * 10**8),
+    ],
+)
+def test_how_long_threads_waited_between_two_looks(before, ages, over, waited):
+    last, _ = a_look(before, over[0])
+    now, lock = a_look(ages, over[1])
+    assert waited_ns(last, now, lock, 10**9) == waited
 
 
 def test_it_ends_with_the_program(tmp_path):

@@ -11,6 +11,8 @@ from lockswap.profile.attach import Attached
 from lockswap.profile.names import Function, Names, site
 
 EXCLUSIVE, SHARED = "exclusive", "shared"
+DESTROY = "destroy"  # it destroys a condition variable, and waits for those that wait there
+INITIALISED = ("once", "guard")  # what one thread initialises, and others wait for that
 ENDED_BY_ANYBODY = ("cond", "semaphore", "barrier")
 _BETWEEN_LOOKS_S = 0.02
 _OF_A_THREAD = ("holds", "waits", "left", "signalled")
@@ -28,6 +30,9 @@ class Lock:
     def __str__(self) -> str:
         if self.kind == "join":
             return f"a thread's end, joined in {self.name}"
+        if self.kind in INITIALISED:
+            name = self.name.removeprefix("guard variable for ")
+            return f"the initialisation {'of' if self.is_variable else 'in'} {name}"
         return f"{self.kind} {self.name}" if self.is_variable else f"{self.kind} {self.address:#x} of {self.name}"
 
 
@@ -92,6 +97,8 @@ class State:
     unseen: int  # threads that have not called a lock function
     is_recorded: bool = True  # else it is what glibc's locks in the process's memory say
     note: str = ""
+    nobody_left: list[int] = field(default_factory=list)  # all threads, if each waits until another one does something
+    catches_signals: bool = False
     longest_stop_ns: int = 0  # of one of its threads, for its stack
 
     def holders(self, address: int) -> list[tuple[Thread, Hold]]:
@@ -110,7 +117,7 @@ class State:
 
     def is_signalled(self, wait: Wait) -> bool:
         """Whether its condition variable was signalled for it: one of several waiting threads may not be meant."""
-        if wait.lock.kind != "cond":
+        if wait.lock.kind != "cond" or wait.mode == DESTROY:
             return False
         return any(0 <= one.reached_all_age_ns <= wait.age_ns for one in self.signals.get(wait.lock.address, []))
 
@@ -120,6 +127,8 @@ class State:
         if wait is not None and self.is_signalled(wait):
             # It needs the mutex again. What it holds of a recursive one itself does not keep it.
             return [one for one, _ in self.holders(wait.mutex) if one is not thread]
+        if wait is not None and wait.mode == DESTROY:
+            return [one for one, other in self.waiters(wait.lock.address) if other.mode != DESTROY]
         if wait is None or wait.lock.kind in ENDED_BY_ANYBODY:
             return []
         if wait.lock.kind == "join":

@@ -23,13 +23,33 @@ class Look:
     process: dict
     threshold_ns: int
 
-    def waiting_ns(self, lock: dict) -> int:
-        """All waits for it so far, also of the threads that wait now."""
-        over = sum(lock[mode]["wait_ns"] for mode in MODES if mode in lock) + lock["timed_out_ns"]
-        return over + sum(wait["age_ns"] for wait in self.waits() if wait["class"] == lock["class"])
+    def waits(self, number: int) -> dict[tuple, int]:
+        """The waits that go on for locks of a class: how old they are. The key is the same in each look."""
+        return {
+            (one["tid"], wait["since"]): wait["age_ns"]
+            for one in self.process["threads_now"]
+            for wait in one["waits"][-1:]
+            if one["tid"] and wait["class"] == number
+        }
 
-    def waits(self) -> list[dict]:
-        return [one["waits"][-1] for one in self.process["threads_now"] if one["tid"] and one["waits"]]
+
+def ended_ns(lock: dict) -> int:
+    """All waits for it that are over."""
+    return sum(lock[mode]["wait_ns"] for mode in MODES if mode in lock) + lock["timed_out_ns"]
+
+
+def waited_ns(last: Look | None, now: Look, lock: dict, passed_ns: int) -> int:
+    """How long threads waited for it since the look before.
+
+    Each look takes the speed of the counter anew, so the ages of a long wait in two looks differ by more than has
+    passed. A wait that is in both has gone on for as long as has passed.
+    """
+    before = next((one for one in last.process["locks"] if one["class"] == lock["class"]), None) if last else None
+    old = last.waits(lock["class"]) if last else {}
+    new = now.waits(lock["class"])
+    over = ended_ns(lock) - (ended_ns(before) if before else 0)
+    over -= sum(age for key, age in old.items() if key not in new)
+    return max(0, over) + sum(passed_ns if key in old else min(age, passed_ns) for key, age in new.items())
 
 
 def look(paths: Paths, pid: int) -> Look | None:

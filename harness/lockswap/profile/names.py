@@ -65,7 +65,7 @@ _STARTS = re.compile(
       (__GI_)?_*clone|start_thread|thread_start|execute_native_thread_routine|_dl_|_start$|__libc_start|libc\.so|libstdc\+\+\.so
     | \[(no\ file|JIT)\]
     | (\w+\ )?std::(thread|__invoke|_Bind|function)|std::error_code\ |boost::(\(anonymous\ namespace\)::)?thread_proxy
-    | boost::detail::
+    | boost::detail::|(void\*\ )?lockswap::call_in_frame<
     )""",
     re.VERBOSE,
 )

@@ -9,7 +9,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.text import plural, share, time
 from lockswap.profile.attach import Attached, has_ended
-from lockswap.profile.look import MODES, Look, look
+from lockswap.profile.look import MODES, Look, look, waited_ns
 from lockswap.profile.names import Function, Names, site
 from lockswap.profile.summary import LOCKS, is_probe, quantile
 from lockswap.profile.window import difference
@@ -59,17 +59,26 @@ def rows(last: Look | None, now: Look) -> list[Row]:
     passed = now.at - last.at if last else (now.process["last_ns"] - now.process["started_ns"]) / 1e9
     new = difference(last.process, now.process) if last else now.process
     changed = {one["class"]: one for one in new["locks"]}
-    before = {one["class"]: last.waiting_ns(one) for one in last.process["locks"]} if last else {}
     found = []
     for lock in now.process["locks"]:
         if lock["kind"] not in LOCKS or is_probe(now.process, lock):
             continue
-        waits = [wait["age_ns"] for wait in now.waits() if wait["class"] == lock["class"]]
-        threads = max(0, now.waiting_ns(lock) - before.get(lock["class"], 0)) / 1e9 / max(passed, 1e-3)
+        waits = now.waits(lock["class"]).values()
+        threads = waited_ns(last, now, lock, int(passed * 1e9)) / 1e9 / max(passed, 1e-3)
         if lock["class"] in changed or waits:
             quiet = lock | {mode: _nothing(lock[mode]) for mode in MODES if mode in lock}
             found.append(Row(changed.get(lock["class"], quiet), threads, len(waits), max(waits, default=0)))
     return sorted(found, key=lambda row: (-row.threads, -_sum(row.lock, "acquisitions")))
+
+
+def _others(now: Look) -> list[Row]:
+    """What threads wait for that nobody holds: conditions, semaphores, barriers and threads' ends."""
+    found = []
+    for lock in now.process["locks"]:
+        ages = now.waits(lock["class"]).values() if lock["kind"] not in LOCKS else ()
+        if ages:
+            found.append(Row(lock, 0, len(ages), max(ages)))
+    return sorted(found, key=lambda row: -row.waiting)
 
 
 def as_text(pid: int, last: Look | None, now: Look, top: int, names: "Texts") -> str:
@@ -81,7 +90,8 @@ def as_text(pid: int, last: Look | None, now: Look, top: int, names: "Texts") ->
     if waiting:
         head += f"; {_waiting(waiting)}: `lockswap why {pid}` says which"
     lines = [head, f"{'waiting':>8} {'waits/s':>9} {'taken/s':>10} {'read':>6} {'p99':>9}  lock"]
-    names.prepare(now.process, [row.lock for row in found[:top]], pairs)
+    others = _others(now)
+    names.prepare(now.process, [*(row.lock for row in found[:top]), *(row.lock for row in others[:top])], pairs)
     for row in found[:top]:
         taken, contended = _sum(row.lock, "acquisitions"), _sum(row.lock, "contended")
         reads = share(row.lock["shared"]["acquisitions"] / taken) if taken and "shared" in row.lock else "-"
@@ -92,6 +102,12 @@ def as_text(pid: int, last: Look | None, now: Look, top: int, names: "Texts") ->
         lines += [f"{'':>9}{line}" for line in _hottest(now.process, row.lock, pairs, names)]
     if not found:
         lines.append("no lock was taken")
+    for row in others[:top]:
+        name = names.lock(now.process, row.lock)
+        if row.lock["kind"] == "join":
+            name = f"a thread's end, joined in {name.removeprefix('join ')}"
+        longest = f"{'' if row.waiting == 1 else 'the longest '}for {time(row.longest_ns)}"
+        lines.append(f"{_waiting(row.waiting)} for {name}, {longest}")
     return "\n".join(lines) + "\n"
 
 

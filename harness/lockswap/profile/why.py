@@ -5,9 +5,10 @@ import sys
 
 from lockswap.base.paths import Paths
 from lockswap.base.text import plural, time
-from lockswap.profile import current, live, unrecorded
+from lockswap.profile import current, live, unrecorded, unseen
+from lockswap.profile.asleep import Watch
 from lockswap.profile.attach import Attached, WithoutLockswapError
-from lockswap.profile.live import SHARED, Hold, Signal, State, Thread, Wait
+from lockswap.profile.live import DESTROY, ENDED_BY_ANYBODY, INITIALISED, SHARED, Hold, Signal, State, Thread, Wait
 
 _FRAMES = 12  # of a stack
 _ROOTS = 5
@@ -24,20 +25,15 @@ _ENDS = {
 _IN_MEMORY = {
     "rwlock": "held for reading: glibc's rwlock counts its readers, and doesn't note which threads they are",
     "cond": "a signal ends that; which thread would send it isn't known",
-    "once": "another thread runs the initialisation; which one isn't noted anywhere",
-    "guard": "another thread initialises the variable; which one isn't noted anywhere",
+    "once": "another thread runs it; which one isn't noted anywhere",
+    "guard": "another thread runs it; which one isn't noted anywhere",
     "internal": "a lock inside of glibc, as malloc's and stdio's, which doesn't say who holds it",
     "futex": "no lock of glibc's that is known here, so only the program knows who ends that",
 }
 
 
 def run(paths: Paths, pid: int, as_json: bool, with_current: bool) -> int:
-    try:
-        attached = Attached(pid)
-        state = live.read(paths.profile_reader, attached)
-    except WithoutLockswapError:
-        attached = Attached(pid, needs_recording=False)
-        state = unrecorded.read(attached)
+    attached, state = look(paths, pid)
     if with_current:
         outer = {tid: task.tid for tid, task in attached.tasks().items()}
         stacks = current.stacks(pid)
@@ -46,6 +42,21 @@ def run(paths: Paths, pid: int, as_json: bool, with_current: bool) -> int:
     text = json.dumps(as_data(state), indent=1) + "\n" if as_json else as_text(state)
     print(text, end="", file=sys.stdout)
     return 0
+
+
+def look(paths: Paths, pid: int) -> tuple[Attached, State]:
+    """Of a process that runs, recorded or not."""
+    try:
+        attached = Attached(pid)
+        with Watch(attached) as watch:
+            state = live.read(paths.profile_reader, attached)
+            unseen.complete(attached, state, watch, unrecorded.Places)
+    except WithoutLockswapError:
+        attached = Attached(pid, needs_recording=False)
+        with Watch(attached) as watch:
+            state = unrecorded.read(attached)
+            unseen.complete(attached, state, watch, unrecorded.Places)
+    return attached, state
 
 
 def as_text(state: State) -> str:
@@ -111,6 +122,8 @@ def as_data(state: State) -> dict:
             for circle in state.circles()
             if any(state.has_deadline(thread) for thread in circle)
         ],
+        "nobody_left": state.nobody_left,
+        "unless_a_signal_handler": state.catches_signals if state.nobody_left else None,
         "roots": [{"tid": one.tid, "threads": others} for one, others in state.roots()],
         "threads": [
             {
@@ -159,7 +172,23 @@ def _summary(state: State, waiting: list[Thread]) -> str:
     if left := state.left_locked():
         lock, other = left[0]
         return f"{_count(waiting)}, and {lock} is held by {other}, which {other.gone}"
+    if state.nobody_left:
+        count = len(state.nobody_left)
+        everybody = {1: "the only thread waits", 2: "both threads wait"}.get(count, f"all {count} threads wait")
+        if state.catches_signals:
+            return f"{everybody}, and only a signal handler of the program could end that"
+        return f"a deadlock: {everybody}, and none is left to end that"
+    open_ended = sum(_is_open(state, one) for one in waiting)
+    if open_ended:
+        whose = "the wait" if len(waiting) == 1 else f"{open_ended} of the waits"
+        return f"{_count(waiting)}, no circle; any thread may end {whose}"
     return f"{_count(waiting)}, no deadlock"
+
+
+def _is_open(state: State, thread: Thread) -> bool:
+    """Whether it isn't known which thread could end the wait."""
+    wait = _wait(thread)
+    return wait.lock.kind in (*ENDED_BY_ANYBODY, *INITIALISED) and not state.blockers(thread)
 
 
 def _count(waiting: list[Thread]) -> str:
@@ -180,12 +209,15 @@ def _cycle(state: State, cycle: list[Thread]) -> list[str]:
         if wait.lock.kind == "join":
             lines.append(f"  {_named(one)} waits for the end of thread {other.tid}")
             continue
+        if wait.mode == DESTROY:
+            lines.append(f"  {_named(one)} destroys {wait.lock}, for which thread {other.tid} waits")
+            continue
         if state.is_signalled(wait):
             mutex = next(hold.lock for hold in other.holds if hold.lock.address == wait.mutex)
             lines.append(f"  {_named(one)} was signalled, and waits for {mutex}, which thread {other.tid} holds")
             continue
         holds = any(hold.lock.address == wait.lock.address for hold in other.holds)
-        verb = "holds" if holds else "wants for writing"
+        verb = "runs" if wait.lock.kind in INITIALISED else "holds" if holds else "wants for writing"
         lines.append(f"  {_named(one)} waits for {wait.lock}, which thread {other.tid} {verb}")
     return lines
 
@@ -228,10 +260,14 @@ def _waiters(state: State, alike: list[Thread]) -> list[str]:
     thread = alike[0]
     wait = _wait(thread)
     how = "" if wait.lock.kind != "rwlock" else " to read" if wait.mode == SHARED else " to write"
+    if wait.mode == DESTROY:
+        how = ", which it destroys"
     until = _UNTIL if state.has_deadline(thread) else ""
     lines = [f"{_waited(alike)} for {wait.lock}{how}{until}:"]
     lines += [f"    {'at' if n == 0 else '  '} {frame}" for n, frame in enumerate(wait.stack[:_FRAMES])]
-    if wait.lock.kind == "cond" and state.is_recorded:
+    if wait.mode == DESTROY:
+        lines.append(f"  waited for by {_several(state.blockers(thread))}, which must have gone on before that")
+    elif wait.lock.kind == "cond" and state.is_recorded:
         lines += _signals(state, wait)
     elif wait.lock.kind in _ENDS:
         lines.append(f"  {_ENDS[wait.lock.kind]}")
@@ -251,7 +287,8 @@ def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
         who = "itself" if other is thread else str(other)
         gone = "" if other.state else f", which {other.gone}"
         reading = "for reading " if hold.mode == SHARED else ""
-        lines.append(f"  held {reading}by {who}{_since(state, other, hold)}{gone}")
+        held = "run" if wait.lock.kind in INITIALISED else "held"
+        lines.append(f"  {held} {reading}by {who}{_since(state, other, hold)}{gone}")
     if len(holders) > _HOLDERS:
         lines.append(f"  and by {_several([other for other, _ in holders[_HOLDERS:]])}")
     writers = [one for one, each in state.waiters(wait.lock.address) if wait.mode == SHARED and each.mode != SHARED]
@@ -263,7 +300,7 @@ def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
             " or jumped out of a signal handler"
             for one, left in state.left(wait.lock.address)
         ]
-    if not lines and not state.is_recorded:
+    if not lines and (not state.is_recorded or wait.lock.kind in (*INITIALISED, "internal")):
         return [f"  {_IN_MEMORY.get(wait.lock.kind, 'held by nobody at this moment')}"]
     return lines or ["  held by no thread that is seen: by another process, or since before the recording began"]
 
@@ -289,7 +326,9 @@ def _signaller(signal: Signal) -> str:
 
 def _holds(state: State, thread: Thread) -> list[str]:
     return [
-        f"  holds {hold.lock}{' for reading' if hold.mode == SHARED else ''}{_since(state, thread, hold)}"
+        f"  runs {hold.lock}"
+        if hold.lock.kind in INITIALISED
+        else f"  holds {hold.lock}{' for reading' if hold.mode == SHARED else ''}{_since(state, thread, hold)}"
         for hold in thread.holds
     ]
 
@@ -299,7 +338,7 @@ def _now(thread: Thread) -> list[str]:
 
 
 def _since(state: State, thread: Thread, hold: Hold) -> str:
-    if not state.is_recorded:
+    if not state.is_recorded or hold.lock.kind in INITIALISED:
         return ""
     where = f", taken at {hold.place}" if hold.place else ", taken out of the recording's sight"
     if hold.age_ns >= 0:
