@@ -78,6 +78,7 @@ namespace lockswap::audit {
   X(bound_elsewhere)         /* a library whose calls go around the preload */              \
   X(unknown_layout)          /* objects of a kind of which nothing is recorded */           \
   X(destroy_of_uninitialised) /* its bytes are those of no lock */                          \
+  X(starving_writer)         /* it waited for long while readers passed it */               \
   X(held_over_fork)          /* a child asks for a lock that a thread of the parent has */   \
   X(ended_holding)           /* a thread ended with it, and nobody has released it since */ \
   /* Locks taken in orders that make a circle, once for each one. */                        \
@@ -173,15 +174,15 @@ struct FindingRecord {
   Example example[kExamples];
 };
 
-// What is timed: holds, of which the audit keeps the longest of each kind.
-enum class Time : std::uint32_t { read, write, mutex, kEnd };
-inline constexpr const char* kTimeNames[] = {"read", "write", "mutex"};
+// What is timed: holds, and waits of writers. The audit keeps the longest of each kind.
+enum class Time : std::uint32_t { read, write, mutex, write_wait, kEnd };
+inline constexpr const char* kTimeNames[] = {"read", "write", "mutex", "write_wait"};
 inline constexpr std::size_t kTimes = static_cast<std::size_t>(Time::kEnd);
 
 struct Longest {
   Word ns;                              // 0: none has ended
   Word lock;                            // address
-  NativeAtomic<std::uint32_t> stack;    // where it was taken: in the record, plus 1
+  NativeAtomic<std::uint32_t> stack;    // where it began: in the record, plus 1
   NativeAtomic<std::uint32_t> goes_on;  // 1: until the process ended
 };
 

@@ -1152,6 +1152,61 @@ static void mutex_times(void) {
   while (pthread_cond_timedwait(&turn_changed, &turn_mutex, &later) != ETIMEDOUT) {}
   EXPECT(0, pthread_mutex_unlock(&turn_mutex));
 }
+// Readers that relieve each other for more than a second, while a writer waits; and a reader that
+// holds the lock for as long, while others come and go.
+static void doze(void) {
+  const struct timespec nap = {0, 1000000};
+  nanosleep(&nap, NULL);
+}
+static volatile int first_reads, second_reads;  // how often, up to now; -1: not any more
+static void* relieves(void* unused) {
+  for (int n = 1; first_reads >= 0; ++n) {
+    while (first_reads >= 0 && first_reads < n)
+      doze();
+    read_lock(&lock);
+    second_reads = n;
+    while (first_reads >= 0 && first_reads <= n)
+      doze();
+    EXPECT(0, pthread_rwlock_unlock(&lock));
+  }
+  return unused;
+}
+static void starving_writer(void) {
+  read_lock(&lock);
+  pthread_t second = start(relieves, NULL), writer = start(write_once, &lock);
+  UNTIL(writer_waits());
+  const long end = now_ns() + 1200000000;
+  for (int n = 1; n < 60 || now_ns() < end; ++n) {
+    first_reads = n;
+    while (second_reads < n)
+      doze();
+    EXPECT(0, pthread_rwlock_unlock(&lock));
+    read_lock(&lock);
+  }
+  first_reads = -1;
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  pthread_join(second, NULL);
+  pthread_join(writer, NULL);
+}
+static void* reads_often(void* l) {
+  for (int n = 1; n <= 60; ++n) {
+    read_once(l);
+    second_reads = n;
+  }
+  return NULL;
+}
+static void long_reader(void) {
+  read_lock(&lock);
+  pthread_t writer = start(write_once, &lock);
+  UNTIL(writer_waits());
+  const long end = now_ns() + 1200000000;
+  pthread_t others = start(reads_often, &lock);
+  while (second_reads < 60 || now_ns() < end)
+    doze();
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  pthread_join(others, NULL);
+  pthread_join(writer, NULL);
+}
 static void owner_dead(void) {
   pthread_mutex_t m;
   pthread_mutexattr_t a;
@@ -1262,6 +1317,8 @@ static const struct {
     {"cancelled_holding", cancelled_holding},
     {"ended_clean", ended_clean},
     {"mutex_times", mutex_times},
+    {"starving_writer", starving_writer},
+    {"long_reader", long_reader},
     {"owner_dead", owner_dead},
     {"deepbind", deepbind},
     {"namespaces", namespaces},

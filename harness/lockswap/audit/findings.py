@@ -85,6 +85,12 @@ MEANINGS = {
         "write hold released by another thread",
         "glibc takes that for a reader's release and the lock is broken from then on. Let the writer release.",
     ),
+    "starving_writer": Meaning(
+        LOOK,
+        "writer that waited for seconds while readers came and went",
+        "glibc's default lock lets readers in for as long as another one is there, so its writers may starve. A lock "
+        "that prefers readers starves them as well; the others let such a writer in: try `--rwlock auto`.",
+    ),
     "ended_holding": Meaning(
         LOOK,
         "thread that ended with a lock held",
