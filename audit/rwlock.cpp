@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "audit/asking.h"
 #include "audit/book.h"
 #include "audit/entry.h"
 #include "audit/fork.h"
@@ -425,7 +426,7 @@ struct Audited {
     if (!entry.recorded()) return call.next(l, args...);
     const Arrival arrival = arrive<C>(l, entry.me(), site);
     look_at_order<C>(entry.me(), l, arrival.number, site);
-    const int error = call.next(l, args...);
+    const int error = ask<C>(entry.me(), call, l, args...);
     book<C>(l, entry.me(), error, arrival, site);
     return error;
   }
@@ -436,6 +437,19 @@ struct Audited {
     count(kCallsOf<C, Count::rw_init>);
     if (entry.recorded()) depart(l, entry.me(), site);
     return call.next(l);
+  }
+
+ private:
+  template <LockCall C>
+  [[gnu::always_inline]] static int ask(Me& me, C call, pthread_rwlock_t* l,
+                                        auto... args) noexcept {
+    if (C::kForm == Form::attempt) return call.next(l, args...);
+    const bool for_ever = C::kForm == Form::plain && !is_process_shared(l);
+    const Asking asking(me, {.address = address_of(l),
+                             .site = address_of(call.caller),
+                             .mode = static_cast<std::uint32_t>(kOfRwlocks) |
+                                     (C::kReads ? 0 : kToWrite) | (for_ever ? kForEver : 0)});
+    return call.next(l, args...);
   }
 };
 

@@ -1207,6 +1207,96 @@ static void long_reader(void) {
   pthread_join(others, NULL);
   pthread_join(writer, NULL);
 }
+// Joins by a thread that holds a lock. Whether it waits for the end already shows its state.
+static void until_asleep(pid_t thread) {
+  char name[64], text[256];
+  snprintf(name, sizeof name, "/proc/self/task/%d/stat", (int)thread);
+  for (int asleep = 0; asleep < 5;) {
+    doze();
+    FILE* const file = fopen(name, "r");
+    EXPECT(1, file != NULL && fgets(text, sizeof text, file) != NULL);
+    fclose(file);
+    asleep = strrchr(text, ')')[2] == 'S' ? asleep + 1 : 0;
+  }
+}
+static void end_at_once(void) {
+  puts("done");
+  fflush(stdout);
+  _exit(0);
+}
+static pthread_t joined;
+static volatile pid_t joining;
+static void* ends_when_both_wait(void* word) {
+  if (word != NULL) UNTIL(__atomic_load_n((int*)word, __ATOMIC_ACQUIRE) == 2);
+  until_asleep(joining);
+  end_at_once();
+  return NULL;
+}
+// The thread asks for the lock before the join, or in it.
+static void* asks_for_mutex(void* asks_first) {
+  if (asks_first == NULL) until_asleep(joining);
+  lock_mutex(&shaky);
+  return NULL;
+}
+static void join_for_ever(void* asks_first) {
+  joining = getpid();
+  lock_mutex(&shaky);
+  joined = start(asks_for_mutex, asks_first);
+  if (asks_first != NULL) UNTIL(__atomic_load_n(&shaky.__data.__lock, __ATOMIC_ACQUIRE) == 2);
+  start(ends_when_both_wait, &shaky.__data.__lock);
+  pthread_join(joined, NULL);
+}
+static void join_holding(void) { join_for_ever(NULL); }
+static void join_holding_asked(void) { join_for_ever(&lock); }
+static void* asks_to_read(void* unused) {
+  until_asleep(joining);
+  turn = 1;
+  read_lock(&lock);
+  return unused;
+}
+static void* ends_when_it_asks(void* unused) {
+  UNTIL(turn == 1);
+  UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
+  end_at_once();
+  return unused;
+}
+static void join_holding_write(void) {
+  joining = getpid();
+  write_lock(&lock);
+  joined = start(asks_to_read, NULL);
+  start(ends_when_it_asks, NULL);
+  pthread_join(joined, NULL);
+}
+// It has taken the lock, and doesn't do that again; or takes others, or reads with the other one.
+static void* took_mutex(void* unused) {
+  lock_and_unlock(&shaky);
+  turn = 1;
+  until_asleep(joining);
+  return unused;
+}
+static void join_after_taking(void) {
+  joining = getpid();
+  joined = start(took_mutex, NULL);
+  UNTIL(turn == 1);
+  lock_mutex(&shaky);
+  pthread_join(joined, NULL);
+  EXPECT(0, pthread_mutex_unlock(&shaky));
+}
+static void* takes_others(void* unused) {
+  until_asleep(joining);
+  read_once(&lock);
+  lock_and_unlock(&own_mutex);
+  return unused;
+}
+static void join_clean(void) {
+  joining = getpid();
+  joined = start(takes_others, NULL);
+  read_lock(&lock);
+  lock_mutex(&shaky);
+  pthread_join(joined, NULL);
+  EXPECT(0, pthread_mutex_unlock(&shaky));
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+}
 static void owner_dead(void) {
   pthread_mutex_t m;
   pthread_mutexattr_t a;
@@ -1319,6 +1409,11 @@ static const struct {
     {"mutex_times", mutex_times},
     {"starving_writer", starving_writer},
     {"long_reader", long_reader},
+    {"join_holding", join_holding},
+    {"join_holding_asked", join_holding_asked},
+    {"join_holding_write", join_holding_write},
+    {"join_after_taking", join_after_taking},
+    {"join_clean", join_clean},
     {"owner_dead", owner_dead},
     {"deepbind", deepbind},
     {"namespaces", namespaces},

@@ -236,12 +236,23 @@ def _taken(example: dict, texts: _Texts) -> list[str]:
     return [words, *([f"  thread {example['thread']}: {stack}"] if stack else [])]
 
 
+def _join(example: dict, texts: _Texts) -> list[str]:
+    asks, holds = example["thread"], example["other_thread"]
+    held, join = example["other_at"] or "a place that is not known", example["more_at"][0]
+    says = f"thread {holds} waits for the end of thread {asks} at {join} and holds what it took at {held}, "
+    return [
+        f"{_times(example)}: {says}which thread {asks} asks for at {example['at']}",
+        *_both_stacks(example, texts, "took it"),
+    ]
+
+
 def _starved(example: dict, _texts: _Texts) -> list[str]:
     return [f"{_times(example)}, at {example['at']}: {example['other_place']['file']}"]
 
 
 _EXAMPLES = {
     "starving_writer": _starved,
+    "join_while_holding": _join,
     "ended_holding": _taken,
     "circle_of_orders": _orders,
     "circle_with_reads": _orders,
