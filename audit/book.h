@@ -35,6 +35,9 @@ struct LockEntry {
   Hold* holds{};
   std::uint32_t waiting_readers{};  // in a blocking or timed call that has not returned
   std::uint32_t waiting_writers{};
+  std::uint64_t passed{};       // reads that began while a writer waited
+  std::uint64_t awaited{};      // in Ticks: since when the first of the writers waits
+  std::uint64_t let_go{};       // in Ticks: when a read ended that had begun before
   std::uint64_t writer_site{};  // where a writer last asked and was to wait
   std::uint32_t kind{};
   std::uint32_t shared{};

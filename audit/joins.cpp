@@ -5,12 +5,18 @@
 #include <pthread.h>
 
 #include "audit/entry.h"
+#include "audit/mutex_holds.h"
 #include "audit/waits.h"
 #include "interpose/exports.h"
 #include "interpose/real_symbols.h"
 
 namespace lockswap::audit {
 namespace {
+
+bool holds_any_lock() noexcept {
+  const Me& m = me();
+  return !m.busy && holds_any(m) && m.process == world().number;
+}
 
 template <class F>
 F real(const char* name, const char* version) noexcept {
@@ -27,9 +33,13 @@ extern "C" {
 LOCKSWAP_EXPORTED int lockswap_join(pthread_t thread, void** result) {
   const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
   static const auto join = real<decltype(&pthread_join)>("pthread_join", LOCKSWAP_OLDEST);
-  if (holds_locks()) [[unlikely]]
-    return while_waiting(site, [=] { return join(thread, result); });
-  return join(thread, result);
+  if (!holds_any_lock()) [[likely]]
+    return join(thread, result);
+  Joins::Join* const mine = world().joins.begin(me(), thread, site);
+  const int error = holds_locks() ? while_waiting(site, [=] { return join(thread, result); })
+                                  : join(thread, result);
+  world().joins.end(mine);
+  return error;
 }
 
 LOCKSWAP_EXPORTED int lockswap_timedjoin(pthread_t thread, void** result, const timespec* at) {

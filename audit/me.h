@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "audit/held.h"
+#include "audit/record.h"
 #include "platform/atomic.h"
 #include "platform/call_mark.h"
 #include "platform/thread.h"
@@ -13,10 +14,15 @@ namespace lockswap::audit {
 
 // What a thread has unwound, and which orders it has seen.
 struct Unwinding {
-  static constexpr std::size_t kKnown = 128, kOrders = 1024;
+  static constexpr std::size_t kKnown = 128, kOrders = 1024, kCalls = 64;
+  struct Call {
+    std::uint64_t site;
+    recording::Place place;
+  };
   std::uint64_t begun, spent_ns;
   recording::KnownStacks<kKnown> known;
   std::uint64_t orders[kOrders];
+  Call call[kCalls];  // of which it is known where they are
 
   // For another thread.
   void forget() noexcept {
@@ -24,6 +30,8 @@ struct Unwinding {
     known.forget();
     for (std::uint64_t& one : orders)
       one = 0;
+    for (Call& one : call)
+      one = {};
   }
 };
 
@@ -47,8 +55,21 @@ struct ThreadRecord {
   NativeAtomic<std::uint64_t> rwlocks;  // held now
   NativeAtomic<std::uint64_t> mutexes;
   MutexOfThread mutex[kMostHeld];
-  Unwinding* unwinding;  // nullptr: no memory
-  ThreadRecord* next;    // of all records
+  Inside* inside;                          // in the file, or the next one
+  Inside own_inside;                       // where there was no room
+  NativeAtomic<std::uint64_t> asked_site;  // of the call that it is in
+  static constexpr std::size_t kAsked = 64;
+  NativeAtomic<std::uint64_t> asked[kAsked];  // locks that it has asked for, by their addresses
+  Unwinding* unwinding;                       // nullptr: no memory
+  ThreadRecord* next;                         // of all records
+
+  // relaxed, both: a hint for another thread
+  void remember_asked(std::uint64_t lock) noexcept { place_of(lock).store(lock, relaxed); }
+  bool has_asked(std::uint64_t lock) noexcept { return place_of(lock).load(relaxed) == lock; }
+  NativeAtomic<std::uint64_t>& place_of(std::uint64_t lock) noexcept {
+    static_assert(kAsked == 1u << (64 - 58));
+    return asked[lock * 0x9e3779b97f4a7c15u >> 58];
+  }
 };
 
 struct SavedHolds;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "audit/asking.h"
 #include "audit/book.h"
 #include "audit/entry.h"
 #include "audit/fork.h"
@@ -193,7 +194,7 @@ struct Audited {
       if (is_forked()) [[unlikely]]
         look_at_owner(entry.me(), m, site);
     }
-    const int error = call.next(m, args...);
+    const int error = ask<C>(entry.me(), call, m, args...);
     if (error == 0 || error == EOWNERDEAD) count_kind(m);
     count_result(m, entry.me(), error, site);
     return error;
@@ -213,6 +214,17 @@ struct Audited {
   }
 
  private:
+  template <LockCall C>
+  [[gnu::always_inline]] static int ask(Me& me, C call, pthread_mutex_t* m, auto... args) noexcept {
+    if (C::kForm == Form::attempt) return call.next(m, args...);
+    // A thread that has it already gets an error, or waits for itself.
+    const bool for_ever = C::kForm == Form::plain && !is_mine(m, me) && !is_process_shared(m);
+    const Asking asking(me, {.address = address_of(m),
+                             .site = address_of(call.caller),
+                             .mode = static_cast<std::uint32_t>(kOfMutexes) | kToWrite |
+                                     (for_ever ? kForEver : 0)});
+    return call.next(m, args...);
+  }
   static void count_release(const pthread_mutex_t* m, Me& me, bool foreign, std::uint32_t owner,
                             std::uint64_t site, std::uint64_t now) noexcept {
     if (foreign) {

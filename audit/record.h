@@ -78,6 +78,8 @@ namespace lockswap::audit {
   X(bound_elsewhere)         /* a library whose calls go around the preload */              \
   X(unknown_layout)          /* objects of a kind of which nothing is recorded */           \
   X(destroy_of_uninitialised) /* its bytes are those of no lock */                          \
+  X(join_may_wait)           /* a thread holds what the one that it joins has taken before */\
+  X(starving_writer)         /* it waited for long while readers passed it */               \
   X(held_over_fork)          /* a child asks for a lock that a thread of the parent has */   \
   X(ended_holding)           /* a thread ended with it, and nobody has released it since */ \
   /* Locks taken in orders that make a circle, once for each one. */                        \
@@ -86,7 +88,8 @@ namespace lockswap::audit {
   X(opposite_read_orders)    /* both read, in both orders */                                \
   X(opposite_mixed_orders)   /* one of them read in both orders, the other not */           \
   X(opposite_orders)         /* else: a deadlock under any lock */                          \
-  X(wait_while_reading)      /* a thread waits for others and reads what one is to write */
+  X(wait_while_reading)      /* a thread waits for others and reads what one is to write */ \
+  X(join_while_holding)      /* a thread asks for a lock of the one that waits for its end */
 // clang-format on
 
 #define LOCKSWAP_AUDIT_NAME(name) name,
@@ -141,12 +144,12 @@ struct Example {
 // The findings from this one on have two places more.
 inline constexpr std::size_t kFirstWithMore = static_cast<std::size_t>(Finding::circle_with_reads);
 inline constexpr std::size_t kWithMore = kFindings - kFirstWithMore;
-// Of these, all but the last one are circles.
-inline constexpr std::size_t kCircles = kWithMore - 1;
-static_assert(kFirstWithMore + kCircles == static_cast<std::size_t>(Finding::wait_while_reading));
+// The first ones of these are circles.
+inline constexpr std::size_t kCircles =
+    static_cast<std::size_t>(Finding::wait_while_reading) - kFirstWithMore;
 
 // Of opposite orders: where each thread had taken the lock that it held. Of a wait: where the
-// writer asked, and nothing.
+// writer asked, and nothing. Of a join: where it is, and nothing.
 struct MorePlaces {
   Place place[2];
 };
@@ -173,17 +176,27 @@ struct FindingRecord {
   Example example[kExamples];
 };
 
-// What is timed: holds, of which the audit keeps the longest of each kind.
-enum class Time : std::uint32_t { read, write, mutex, kEnd };
-inline constexpr const char* kTimeNames[] = {"read", "write", "mutex"};
+// What is timed: holds, and waits of writers. The audit keeps the longest of each kind.
+enum class Time : std::uint32_t { read, write, mutex, write_wait, kEnd };
+inline constexpr const char* kTimeNames[] = {"read", "write", "mutex", "write_wait"};
 inline constexpr std::size_t kTimes = static_cast<std::size_t>(Time::kEnd);
 
 struct Longest {
   Word ns;                              // 0: none has ended
   Word lock;                            // address
-  NativeAtomic<std::uint32_t> stack;    // where it was taken: in the record, plus 1
+  NativeAtomic<std::uint32_t> stack;    // where it began: in the record, plus 1
   NativeAtomic<std::uint32_t> goes_on;  // 1: until the process ended
 };
+
+// The call for a lock that a thread is in.
+struct Inside {
+  NativeAtomic<std::uint32_t> tid;   // whose place this is; 0 = free
+  NativeAtomic<std::uint32_t> mode;  // kOfRwlocks or kOfMutexes; with those below
+  Word lock;                         // address; 0: it is in none
+  Word place;                        // of the call
+};
+inline constexpr std::uint32_t kToWrite = 4, kForEver = 8;  // without a deadline
+inline constexpr std::size_t kInside = 256;                 // threads
 
 struct Record {
   recording::Head head;
@@ -196,6 +209,7 @@ struct Record {
   Circle circle[kCircles][kExamples];  // of the findings from kFirstWithMore on
   NativeAtomic<std::uint32_t> stacks;
   RecordedStack stack[kStacks];
+  Inside inside[kInside];
 };
 
 inline constexpr recording::Format kFormat{kMagic, kSchema, sizeof(Record)};

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "audit/asking.h"
 #include "audit/book.h"
 #include "audit/entry.h"
 #include "audit/fork.h"
@@ -13,6 +14,7 @@
 #include "audit/waits.h"
 #include "audit/world.h"
 #include "platform/futex.h"
+#include "platform/text.h"
 #include "platform/ticks.h"
 
 namespace lockswap::audit {
@@ -90,6 +92,8 @@ struct Arrival {
   bool writer_waits = false;
   std::uint64_t first_site = 0;  // where the thread's first hold was taken
   std::uint64_t number = 0;      // of the lock; 0 = no order is to be noted
+  std::uint64_t since = 0;       // of a writer, in Ticks; 0 = it doesn't wait, or isn't timed
+  std::uint64_t passed = 0;      // the lock's count then
 };
 
 // The thread of a deadline goes on some day, so only what it reads may be part of a deadlock.
@@ -133,7 +137,12 @@ Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
            {.lock = l, .site = site, .other_thread = writer, .kinds = kOfRwlocks});
   }
   if (mine == nullptr && entry->shared == 0) arrival.number = entry->number;
-  if (!C::kReads) look_at_waiting_readers(*entry, m, site);
+  if (!C::kReads) {
+    look_at_waiting_readers(*entry, m, site);
+    arrival.passed = entry->passed;
+    arrival.since = Ticks::now();
+    if (entry->waiting_writers == 0) entry->awaited = entry->let_go = arrival.since;
+  }
   shard.wait(C::kReads ? entry->waiting_readers : entry->waiting_writers);
   return arrival;
 }
@@ -163,6 +172,7 @@ void hold(Shard& shard, LockEntry& entry, Me& m, bool reads, std::uint64_t site,
     }
   }
   if (reads) {
+    if (entry.waiting_writers != 0) ++entry.passed;
     ++mine->reads;
   } else {
     mine->writes = 1;
@@ -192,6 +202,21 @@ void count_error(const pthread_rwlock_t* l, int error, std::uint64_t site) noexc
   }
 }
 
+// A writer that readers pass again and again. For the holds that were there before it it would wait
+// under each lock.
+void look_at_wait(const LockEntry& entry, const pthread_rwlock_t* l, const Arrival& arrival,
+                  std::uint64_t site, std::uint32_t stack) noexcept {
+  constexpr std::uint64_t kLong = 1'000'000'000, kMany = 50;
+  const std::uint64_t now = Ticks::now(), ns = Ticks::ns_between(arrival.since, now);
+  const std::uint64_t passed = entry.passed < arrival.passed ? 0 : entry.passed - arrival.passed;
+  note_time(Time::write_wait, {.ns = ns, .lock = entry.address, .stack = stack});
+  const bool is_first = arrival.since == entry.awaited;
+  if (!is_first || Ticks::ns_between(entry.let_go, now) < kLong || passed < kMany) return;
+  char text[100];
+  Text(text, sizeof text) << "waited " << ns / 1'000'000 << " ms, passed by " << passed << " reads";
+  note(Finding::starving_writer, {.lock = l, .site = site, .name = text, .stack = stack});
+}
+
 template <LockCall C>
 void book(const pthread_rwlock_t* l, Me& m, int error, const Arrival& arrival,
           std::uint64_t site) noexcept {
@@ -202,6 +227,8 @@ void book(const pthread_rwlock_t* l, Me& m, int error, const Arrival& arrival,
     LockEntry* entry = shard.find(address_of(l));
     if (entry != nullptr && C::kForm != Form::attempt)
       shard.stop_waiting(C::kReads ? entry->waiting_readers : entry->waiting_writers);
+    if (entry != nullptr && arrival.since != 0 && (error == 0 || error == ETIMEDOUT))
+      look_at_wait(*entry, l, arrival, site, stack);
     if (entry != nullptr && error == 0) hold(shard, *entry, m, C::kReads, site, stack);
   }
   if (error != 0) {
@@ -247,6 +274,7 @@ void release_one(Shard& shard, LockEntry& entry, Hold* h, Me& m) noexcept {
   note_time(
       wrote ? Time::write : Time::read,
       {.ns = Ticks::ns_between(h->since, Ticks::now()), .lock = entry.address, .stack = h->stack});
+  if (!wrote && entry.waiting_writers != 0 && h->since < entry.awaited) entry.let_go = Ticks::now();
   if (h->ended) withdraw(Finding::ended_holding, h->site);
   if (h->serial == m.serial)
     m.held.locks.remove([&](const HeldLock& one) { return one.number == entry.number; });
@@ -398,7 +426,7 @@ struct Audited {
     if (!entry.recorded()) return call.next(l, args...);
     const Arrival arrival = arrive<C>(l, entry.me(), site);
     look_at_order<C>(entry.me(), l, arrival.number, site);
-    const int error = call.next(l, args...);
+    const int error = ask<C>(entry.me(), call, l, args...);
     book<C>(l, entry.me(), error, arrival, site);
     return error;
   }
@@ -409,6 +437,19 @@ struct Audited {
     count(kCallsOf<C, Count::rw_init>);
     if (entry.recorded()) depart(l, entry.me(), site);
     return call.next(l);
+  }
+
+ private:
+  template <LockCall C>
+  [[gnu::always_inline]] static int ask(Me& me, C call, pthread_rwlock_t* l,
+                                        auto... args) noexcept {
+    if (C::kForm == Form::attempt) return call.next(l, args...);
+    const bool for_ever = C::kForm == Form::plain && !is_process_shared(l);
+    const Asking asking(me, {.address = address_of(l),
+                             .site = address_of(call.caller),
+                             .mode = static_cast<std::uint32_t>(kOfRwlocks) |
+                                     (C::kReads ? 0 : kToWrite) | (for_ever ? kForEver : 0)});
+    return call.next(l, args...);
   }
 };
 

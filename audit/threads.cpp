@@ -3,9 +3,29 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "audit/report.h"
 #include "platform/memory.h"
 
 namespace lockswap::audit {
+namespace {
+
+Inside* take_inside(ThreadRecord& r, std::uint32_t tid) noexcept {
+  for (Inside& one : record().inside) {
+    std::uint32_t nobody = 0;
+    if (one.tid.load(relaxed) == 0 && one.tid.compare_exchange(nobody, tid, relaxed)) return &one;
+  }
+  r.own_inside.lock.store(0, relaxed);
+  return &r.own_inside;
+}
+
+void give_inside(ThreadRecord& r) noexcept {
+  if (r.inside == nullptr) return;
+  r.inside->lock.store(0, relaxed);
+  r.inside->tid.store(0, relaxed);
+  r.inside = nullptr;
+}
+
+}  // namespace
 
 void Threads::add_records() noexcept {
   constexpr std::size_t kInChunk = 128;
@@ -22,8 +42,10 @@ void Threads::add_records() noexcept {
 // end of some threads is not seen.
 ThreadRecord* Threads::free_record(bool also_with_mutexes) noexcept {
   for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
-    if (r->serial.load(relaxed) != 0 && !r->is_watched && !has_thread(r->tid.load(relaxed)))
+    if (r->serial.load(relaxed) != 0 && !r->is_watched && !has_thread(r->tid.load(relaxed))) {
+      give_inside(*r);
       r->serial.store(0, relaxed);
+    }
     if (r->serial.load(relaxed) != 0) continue;
     const bool has_mutex = std::any_of(r->mutex, r->mutex + kMostHeld, [](const auto& one) {
       return one.address.load(relaxed) != 0;  // relaxed: a hint
@@ -55,6 +77,9 @@ ThreadRecord* Threads::take(const Me& m, bool is_watched) noexcept {
   } else {
     r->unwinding = static_cast<Unwinding*>(map_pages(sizeof(Unwinding)));
   }
+  r->inside = take_inside(*r, m.tid);
+  for (auto& lock : r->asked)
+    lock.store(0, relaxed);
   r->is_watched = is_watched;
   r->serial.store(m.serial, relaxed);
   return r;
@@ -62,7 +87,22 @@ ThreadRecord* Threads::take(const Me& m, bool is_watched) noexcept {
 
 void Threads::give(ThreadRecord* record) noexcept {
   const Section section(guard_);
+  give_inside(*record);
   record->serial.store(0, relaxed);
+}
+
+bool Threads::find(pthread_t thread, Joined& into) noexcept {
+  const Section section(guard_);
+  for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
+    if (r->serial.load(relaxed) == 0 || r->handle.load(relaxed) != thread) continue;
+    into.record = r;
+    into.tid = r->tid.load(relaxed);
+    into.question.address = r->inside->lock.load(acquire);  // pairs with begin_asking
+    into.question.site = r->asked_site.load(relaxed);
+    into.question.mode = r->inside->mode.load(relaxed);
+    return true;
+  }
+  return false;
 }
 
 void Threads::took_rwlock_from(ThreadRecord* record, std::uint64_t serial) noexcept {

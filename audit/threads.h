@@ -18,6 +18,13 @@ struct TakenFrom {
   bool ended = false;  // the thread had ended with it
 };
 
+// A lock that a thread asks for.
+struct Question {
+  std::uint64_t address;
+  std::uint64_t site;
+  std::uint32_t mode;  // of Inside
+};
+
 class Threads {
  public:
   // A record for the calling thread; nullptr: no memory.
@@ -53,6 +60,15 @@ class Threads {
     one.ended.store(true, relaxed);  // relaxed, both: under the guard
     note();
   }
+
+  // What the thread asks for now, and has asked for.
+  struct Joined {
+    ThreadRecord* record = nullptr;
+    std::uint32_t tid = 0;
+    Question question{};
+  };
+  // False: it has ended, or isn't known.
+  bool find(pthread_t thread, Joined& into) noexcept;
 
   // A thread of this process sends it this signal, 1 to 64. Before it does.
   void sent(pthread_t thread, unsigned signal) noexcept;

@@ -8,6 +8,7 @@
 #include "audit/book.h"
 #include "audit/conds.h"
 #include "audit/guard.h"
+#include "audit/joining.h"
 #include "audit/orders.h"
 #include "audit/stacks.h"
 #include "audit/threads.h"
@@ -19,6 +20,7 @@ namespace lockswap::audit {
 struct World : recording::ProcessState {
   Guard report;  // of the examples
   Threads threads;
+  Joins joins;
   Shard shards[kShards];
   Orders orders;
   Conds conds;

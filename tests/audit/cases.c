@@ -1152,6 +1152,151 @@ static void mutex_times(void) {
   while (pthread_cond_timedwait(&turn_changed, &turn_mutex, &later) != ETIMEDOUT) {}
   EXPECT(0, pthread_mutex_unlock(&turn_mutex));
 }
+// Readers that relieve each other for more than a second, while a writer waits; and a reader that
+// holds the lock for as long, while others come and go.
+static void doze(void) {
+  const struct timespec nap = {0, 1000000};
+  nanosleep(&nap, NULL);
+}
+static volatile int first_reads, second_reads;  // how often, up to now; -1: not any more
+static void* relieves(void* unused) {
+  for (int n = 1; first_reads >= 0; ++n) {
+    while (first_reads >= 0 && first_reads < n)
+      doze();
+    read_lock(&lock);
+    second_reads = n;
+    while (first_reads >= 0 && first_reads <= n)
+      doze();
+    EXPECT(0, pthread_rwlock_unlock(&lock));
+  }
+  return unused;
+}
+static void starving_writer(void) {
+  read_lock(&lock);
+  pthread_t second = start(relieves, NULL), writer = start(write_once, &lock);
+  UNTIL(writer_waits());
+  const long end = now_ns() + 1200000000;
+  for (int n = 1; n < 60 || now_ns() < end; ++n) {
+    first_reads = n;
+    while (second_reads < n)
+      doze();
+    EXPECT(0, pthread_rwlock_unlock(&lock));
+    read_lock(&lock);
+  }
+  first_reads = -1;
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  pthread_join(second, NULL);
+  pthread_join(writer, NULL);
+}
+static void* reads_often(void* l) {
+  for (int n = 1; n <= 60; ++n) {
+    read_once(l);
+    second_reads = n;
+  }
+  return NULL;
+}
+static void long_reader(void) {
+  read_lock(&lock);
+  pthread_t writer = start(write_once, &lock);
+  UNTIL(writer_waits());
+  const long end = now_ns() + 1200000000;
+  pthread_t others = start(reads_often, &lock);
+  while (second_reads < 60 || now_ns() < end)
+    doze();
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  pthread_join(others, NULL);
+  pthread_join(writer, NULL);
+}
+// Joins by a thread that holds a lock. Whether it waits for the end already shows its state.
+static void until_asleep(pid_t thread) {
+  char name[64], text[256];
+  snprintf(name, sizeof name, "/proc/self/task/%d/stat", (int)thread);
+  for (int asleep = 0; asleep < 5;) {
+    doze();
+    FILE* const file = fopen(name, "r");
+    EXPECT(1, file != NULL && fgets(text, sizeof text, file) != NULL);
+    fclose(file);
+    asleep = strrchr(text, ')')[2] == 'S' ? asleep + 1 : 0;
+  }
+}
+static void end_at_once(void) {
+  puts("done");
+  fflush(stdout);
+  _exit(0);
+}
+static pthread_t joined;
+static volatile pid_t joining;
+static void* ends_when_both_wait(void* word) {
+  if (word != NULL) UNTIL(__atomic_load_n((int*)word, __ATOMIC_ACQUIRE) == 2);
+  until_asleep(joining);
+  end_at_once();
+  return NULL;
+}
+// The thread asks for the lock before the join, or in it.
+static void* asks_for_mutex(void* asks_first) {
+  if (asks_first == NULL) until_asleep(joining);
+  lock_mutex(&shaky);
+  return NULL;
+}
+static void join_for_ever(void* asks_first) {
+  joining = getpid();
+  lock_mutex(&shaky);
+  joined = start(asks_for_mutex, asks_first);
+  if (asks_first != NULL) UNTIL(__atomic_load_n(&shaky.__data.__lock, __ATOMIC_ACQUIRE) == 2);
+  start(ends_when_both_wait, &shaky.__data.__lock);
+  pthread_join(joined, NULL);
+}
+static void join_holding(void) { join_for_ever(NULL); }
+static void join_holding_asked(void) { join_for_ever(&lock); }
+static void* asks_to_read(void* unused) {
+  until_asleep(joining);
+  turn = 1;
+  read_lock(&lock);
+  return unused;
+}
+static void* ends_when_it_asks(void* unused) {
+  UNTIL(turn == 1);
+  UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
+  end_at_once();
+  return unused;
+}
+static void join_holding_write(void) {
+  joining = getpid();
+  write_lock(&lock);
+  joined = start(asks_to_read, NULL);
+  start(ends_when_it_asks, NULL);
+  pthread_join(joined, NULL);
+}
+// It has taken the lock, and doesn't do that again; or takes others, or reads with the other one.
+static void* took_mutex(void* unused) {
+  lock_and_unlock(&shaky);
+  turn = 1;
+  until_asleep(joining);
+  return unused;
+}
+static void join_after_taking(void) {
+  joining = getpid();
+  joined = start(took_mutex, NULL);
+  UNTIL(turn == 1);
+  lock_mutex(&shaky);
+  pthread_join(joined, NULL);
+  EXPECT(0, pthread_mutex_unlock(&shaky));
+}
+static void* takes_others(void* unused) {
+  until_asleep(joining);
+  read_once(&lock);
+  lock_and_unlock(&own_mutex);
+  return unused;
+}
+static void join_clean(void) {
+  joining = getpid();
+  joined = start(takes_others, NULL);
+  read_lock(&lock);
+  lock_mutex(&shaky);
+  pthread_join(joined, NULL);
+  EXPECT(0, pthread_mutex_unlock(&shaky));
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+}
 static void owner_dead(void) {
   pthread_mutex_t m;
   pthread_mutexattr_t a;
@@ -1262,6 +1407,13 @@ static const struct {
     {"cancelled_holding", cancelled_holding},
     {"ended_clean", ended_clean},
     {"mutex_times", mutex_times},
+    {"starving_writer", starving_writer},
+    {"long_reader", long_reader},
+    {"join_holding", join_holding},
+    {"join_holding_asked", join_holding_asked},
+    {"join_holding_write", join_holding_write},
+    {"join_after_taking", join_after_taking},
+    {"join_clean", join_clean},
     {"owner_dead", owner_dead},
     {"deepbind", deepbind},
     {"namespaces", namespaces},

@@ -85,6 +85,18 @@ MEANINGS = {
         "write hold released by another thread",
         "glibc takes that for a reader's release and the lock is broken from then on. Let the writer release.",
     ),
+    "join_while_holding": Meaning(
+        LOOK,
+        "join while holding a lock that the joined thread asks for",
+        "Each of the two waits for the other for ever, under glibc's lock and under each other. Release the lock "
+        "before the join.",
+    ),
+    "starving_writer": Meaning(
+        LOOK,
+        "writer that waited for seconds while readers came and went",
+        "glibc's default lock lets readers in for as long as another one is there, so its writers may starve. A lock "
+        "that prefers readers starves them as well; the others let such a writer in: try `--rwlock auto`.",
+    ),
     "ended_holding": Meaning(
         LOOK,
         "thread that ended with a lock held",
@@ -184,6 +196,12 @@ MEANINGS = {
         "with a queue keep its place, and all others wait for ever. POSIX allows neither; glibc's locks, `auto` and "
         "`eventual` go on: take one of these, or let the thread be cancelled elsewhere.",
         (RWLOCKS, MUTEXES),
+    ),
+    "join_may_wait": Meaning(
+        NOTE,
+        "joins while holding a lock that the joined thread has taken before",
+        "If it takes the lock once more before it ends, both threads wait for ever, under each lock. Release the lock "
+        "before the join, if it may.",
     ),
     "real_time_thread": Meaning(
         NOTE,

@@ -22,7 +22,8 @@ from lockswap.report.console import listed, open_console
 SCHEMA = 4
 _STYLES = {verdict.SAFE: "bold green", verdict.UNUSED: "bold", verdict.UNKNOWN: "bold yellow", LOOK: "bold yellow"}
 _SHOWN = 3  # examples of a finding
-_TIMES = ("read", "write", "mutex")  # holds of which the longest is kept
+_TIMES = ("read", "write", "mutex", "write_wait")  # of which the longest is kept
+_LONG_WAIT = 1_000_000  # ns: shorter ones of writers need no words
 # One of the first four, and any of the others.
 _MUTEX_KINDS = ("normal", "recursive", "errorcheck", "adaptive", "robust", "inherit", "protect", "process_shared")
 
@@ -235,7 +236,23 @@ def _taken(example: dict, texts: _Texts) -> list[str]:
     return [words, *([f"  thread {example['thread']}: {stack}"] if stack else [])]
 
 
+def _join(example: dict, texts: _Texts) -> list[str]:
+    asks, holds = example["thread"], example["other_thread"]
+    held, join = example["other_at"] or "a place that is not known", example["more_at"][0]
+    says = f"thread {holds} waits for the end of thread {asks} at {join} and holds what it took at {held}, "
+    return [
+        f"{_times(example)}: {says}which thread {asks} asks for at {example['at']}",
+        *_both_stacks(example, texts, "took it"),
+    ]
+
+
+def _starved(example: dict, _texts: _Texts) -> list[str]:
+    return [f"{_times(example)}, at {example['at']}: {example['other_place']['file']}"]
+
+
 _EXAMPLES = {
+    "starving_writer": _starved,
+    "join_while_holding": _join,
     "ended_holding": _taken,
     "circle_of_orders": _orders,
     "circle_with_reads": _orders,
@@ -284,6 +301,10 @@ def _lines(audit: Audit, texts: _Texts) -> list[tuple[str, str]]:
         held += [f"read for {_longest(texts, 'read')}"] if c["reads"] else []
         held += [f"written for {_longest(texts, 'write')}"] if c["writes"] else []
         lines.append(("held", "; ".join(held)))
+        wait = texts.longest("write_wait")
+        if wait and wait["ns"] >= _LONG_WAIT:
+            asked = f", asked for at {wait['at']}" if wait["at"] else ""
+            lines.append(("waits", f"a writer waited for up to {_time(wait['ns'])}{asked}"))
     if audit.mutex_calls:
         lines.append(("mutexes", _mutexes(audit, texts)))
     if audit.cond_calls:
