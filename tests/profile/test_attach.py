@@ -109,6 +109,15 @@ def test_a_circle_that_ends_at_a_deadline_is_no_deadlock():
     assert found["cycles"] == []
 
 
+def test_a_wait_with_a_deadline_is_seen_after_a_stop():
+    """The kernel goes on with restart_syscall then."""
+    with started(HUNG, "one-until") as child, target.Target(child.pid) as process:
+        ask(child.pid, lambda found: found["circles_until_a_deadline"])
+        tids = [int(one.name) for one in Path(f"/proc/{child.pid}/task").iterdir()]
+        assert all(Stops(process).take(tid, 64, lambda: True) for tid in tids)
+        ask(child.pid, lambda found: found["circles_until_a_deadline"])
+
+
 @needs_libdw
 def test_the_meetings_have_their_names():
     with started(HUNG, "meetings") as child:
