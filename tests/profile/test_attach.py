@@ -4,6 +4,7 @@ import ctypes.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -108,6 +109,13 @@ def test_a_circle_that_ends_at_a_deadline_is_no_deadlock():
     with started(HUNG, "one-until") as child:
         found = ask(child.pid, lambda found: found["circles_until_a_deadline"])
     assert found["cycles"] == []
+
+
+def test_a_program_that_is_stopped():
+    with started(HUNG, "deadlock") as child:
+        ask(child.pid, lambda found: found["cycles"])
+        child.send_signal(signal.SIGSTOP)
+        ask(child.pid, lambda found: found["cycles"] and {one["state"] for one in found["threads"]} == {"is stopped"})
 
 
 def test_a_wait_with_a_deadline_is_seen_after_a_stop():

@@ -17,6 +17,7 @@ _PRIVATE = 0x80
 _REALTIME = 0x100
 _BITS = _COMMAND | _PRIVATE | _REALTIME
 _ELF_64 = 2
+_NOT_RUNNING = ("S", "T", "t")  # asleep, or stopped by a signal or a debugger in its call
 _LIBC = re.compile(r"/libc(\.so\.6|-2\.\d+\.so)$")
 _PARTS_OF_LIBC = re.compile(r"/(libc|libpthread|librt|ld|ld-linux[\w-]*)([-.][\w.-]*)?\.so(\.\d+)*$")
 _VERSION = re.compile(rb"GNU C Library[^\n]* version (\d+)\.(\d+)")
@@ -60,7 +61,7 @@ class Glimpse:
 
     @property
     def sleeps(self) -> bool:
-        return self.call is not None and self.state == "S"
+        return self.call is not None and self.state in _NOT_RUNNING
 
 
 class Target:
