@@ -19,6 +19,7 @@ from test_profile import PROGRAMS, ROOT, environment, line_of, lockswap
 
 sys.path.insert(0, str(ROOT / "harness"))
 
+from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.outside import target, unwind
 from lockswap.outside.stacks import Stacks
@@ -402,3 +403,15 @@ def test_the_same_user_need_not_be_root():
             child.wait()
     assert "a deadlock\n" in done.stdout and line_of("waits for b", "hung.c") in done.stdout, done
     assert "may not be looked at; ask as that user or as root" in refused.stdout, refused
+
+
+def test_a_refused_profile_leaves_no_folder(monkeypatch, tmp_path):
+    def refuse(*_: object) -> int:
+        raise PermissionError
+
+    (tmp_path / "out").mkdir()
+    with started("sleep", "60") as child:
+        monkeypatch.setattr(target.os, "open", refuse)
+        with pytest.raises(UserError, match="the kernel does not let you look into it"):
+            sampled_report.watch(child.pid, 1, 20, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
