@@ -415,3 +415,24 @@ def test_a_refused_profile_leaves_no_folder(monkeypatch, tmp_path):
         with pytest.raises(UserError, match="the kernel does not let you look into it"):
             sampled_report.watch(child.pid, 1, 20, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+_CAN_TRACE_ALL = 1 << 19  # CAP_SYS_PTRACE
+
+
+def _capabilities() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
+
+
+@pytest.mark.skipif(not _capabilities() & _CAN_TRACE_ALL, reason="without CAP_SYS_PTRACE nothing can be dropped")
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
+def test_root_without_the_right_to_trace():
+    """As in a container."""
+    with started("sleep", "60") as child:
+        drop = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"]
+        command = [*drop, sys.executable, "-m", "lockswap", "why", str(child.pid)]
+        done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "root has no CAP_SYS_PTRACE here; give it to the container" in done.stderr
+    assert done.stderr.count("\n") == 1
