@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ sys.path.insert(0, str(ROOT / "harness"))
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
-from lockswap.outside import target, unwind
+from lockswap.outside import glibc, machine, target, unwind
 from lockswap.outside.stacks import Stacks
 from lockswap.outside.stop import Stops
 from lockswap.profile import sampled_report, unrecorded, why
@@ -270,6 +271,45 @@ def test_without_libdw_holders_are_named_and_places_missing(monkeypatch, capsys)
         assert why.run(Paths.find(), child.pid, as_json=False, with_current=False) == 0
     said = capsys.readouterr().out
     assert "a deadlock\n" in said and "There are no stacks: libdw.so.1 is not installed" in said
+
+
+class Memory:
+    """Words at addresses from 4096 on, in the place of a process."""
+
+    machine = replace(machine.here(), descriptor_to_tid=16)
+
+    def __init__(self, words: dict[int, int]) -> None:
+        self._words = words
+
+    def word(self, address: int, size: int = 4) -> int | None:
+        low = self._words.get(address, 0)
+        return low if size == 4 else low | self._words.get(address + 4, 0) << 32
+
+    def words(self, address: int, count: int) -> tuple[int, ...]:
+        return tuple(self._words.get(address + 4 * n, 0) for n in range(count))
+
+
+AT, TIDS = 8192, {71, 72}
+_DESCRIPTOR = AT - 800
+
+
+@pytest.mark.parametrize(
+    ("wait", "words", "kind", "owner"),
+    [
+        (target.FutexWait(AT, 2, 0, True, False), {AT: 2, AT + 8: 72, AT + 12: 1}, "mutex", 72),
+        (target.FutexWait(AT, 2, 0, True, False), {AT: 2, AT + 8: 99}, "futex", 0),
+        (target.FutexWait(AT, 0x80000048, 0, True, False), {AT: 0x80000048, AT + 8: 72, AT + 16: 16}, "mutex", 72),
+        (target.FutexWait(AT, 72, 6, True, False), {AT: 72, AT + 8: 72, AT + 16: 32}, "mutex", 72),
+        (target.FutexWait(AT, 72, 9, False, False), {AT: 72}, "join", 72),
+        (target.FutexWait(AT, 2, 9, False, False), {AT: 2, _DESCRIPTOR: _DESCRIPTOR, _DESCRIPTOR + 16: 72}, "join", 72),
+        (target.FutexWait(AT, 2, 9, False, False), {AT: 2, _DESCRIPTOR + 16: 72}, "futex", 0),
+        (target.FutexWait(AT, 0, 9, True, False), {AT + 4: 1, AT + 8: 0}, "semaphore", 0),
+        (target.FutexWait(AT, 7, 9, True, False), {AT: 7}, "futex", 0),
+    ],
+)
+def test_what_memory_says_where_functions_have_no_names(wait, words, kind, owner):
+    found = glibc.waited_for(Memory(words), wait, ["", ""], TIDS)
+    assert (found.kind, found.address, found.owner) == (kind, AT, owner)
 
 
 @pytest.mark.parametrize(
