@@ -4,6 +4,7 @@ import ctypes.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,9 @@ from test_profile import PROGRAMS, ROOT, environment, line_of, lockswap
 
 sys.path.insert(0, str(ROOT / "harness"))
 
+from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
-from lockswap.outside import target, unwind
+from lockswap.outside import glibc, machine, target, unwind
 from lockswap.outside.stacks import Stacks
 from lockswap.outside.stop import Stops
 from lockswap.profile import sampled_report, unrecorded, why
@@ -82,7 +85,8 @@ def test_a_deadlock_of_two_mutexes():
         found = ask(child.pid, lambda found: found["cycles"])
         said = lockswap("why", child.pid).stdout
         printed = json.loads(lockswap("why", child.pid, "--json").stdout)
-    assert printed == found and found["recorded"] is False
+    assert printed["recorded"] is False
+    assert all(printed[key] == found[key] for key in ("pid", "program", "cycles", "roots", "threads"))
     first, second = named(found, "first-a"), named(found, "first-b")
     assert [sorted(cycle) for cycle in found["cycles"]] == [sorted([first["tid"], second["tid"]])]
     for one, other, holds, wants in ((first, second, "a", "b"), (second, first, "b", "a")):
@@ -107,6 +111,22 @@ def test_a_circle_that_ends_at_a_deadline_is_no_deadlock():
     with started(HUNG, "one-until") as child:
         found = ask(child.pid, lambda found: found["circles_until_a_deadline"])
     assert found["cycles"] == []
+
+
+def test_a_program_that_is_stopped():
+    with started(HUNG, "deadlock") as child:
+        ask(child.pid, lambda found: found["cycles"])
+        child.send_signal(signal.SIGSTOP)
+        ask(child.pid, lambda found: found["cycles"] and {one["state"] for one in found["threads"]} == {"is stopped"})
+
+
+def test_a_wait_with_a_deadline_is_seen_after_a_stop():
+    """The kernel goes on with restart_syscall then."""
+    with started(HUNG, "one-until") as child, target.Target(child.pid) as process:
+        ask(child.pid, lambda found: found["circles_until_a_deadline"])
+        tids = [int(one.name) for one in Path(f"/proc/{child.pid}/task").iterdir()]
+        assert all(Stops(process).take(tid, 64, lambda: True) for tid in tids)
+        ask(child.pid, lambda found: found["circles_until_a_deadline"])
 
 
 @needs_libdw
@@ -253,6 +273,45 @@ def test_without_libdw_holders_are_named_and_places_missing(monkeypatch, capsys)
     assert "a deadlock\n" in said and "There are no stacks: libdw.so.1 is not installed" in said
 
 
+class Memory:
+    """Words at addresses from 4096 on, in the place of a process."""
+
+    machine = replace(machine.here(), descriptor_to_tid=16)
+
+    def __init__(self, words: dict[int, int]) -> None:
+        self._words = words
+
+    def word(self, address: int, size: int = 4) -> int | None:
+        low = self._words.get(address, 0)
+        return low if size == 4 else low | self._words.get(address + 4, 0) << 32
+
+    def words(self, address: int, count: int) -> tuple[int, ...]:
+        return tuple(self._words.get(address + 4 * n, 0) for n in range(count))
+
+
+AT, TIDS = 8192, {71, 72}
+_DESCRIPTOR = AT - 800
+
+
+@pytest.mark.parametrize(
+    ("wait", "words", "kind", "owner"),
+    [
+        (target.FutexWait(AT, 2, 0, True, False), {AT: 2, AT + 8: 72, AT + 12: 1}, "mutex", 72),
+        (target.FutexWait(AT, 2, 0, True, False), {AT: 2, AT + 8: 99}, "futex", 0),
+        (target.FutexWait(AT, 0x80000048, 0, True, False), {AT: 0x80000048, AT + 8: 72, AT + 16: 16}, "mutex", 72),
+        (target.FutexWait(AT, 72, 6, True, False), {AT: 72, AT + 8: 72, AT + 16: 32}, "mutex", 72),
+        (target.FutexWait(AT, 72, 9, False, False), {AT: 72}, "join", 72),
+        (target.FutexWait(AT, 2, 9, False, False), {AT: 2, _DESCRIPTOR: _DESCRIPTOR, _DESCRIPTOR + 16: 72}, "join", 72),
+        (target.FutexWait(AT, 2, 9, False, False), {AT: 2, _DESCRIPTOR + 16: 72}, "futex", 0),
+        (target.FutexWait(AT, 0, 9, True, False), {AT + 4: 1, AT + 8: 0}, "semaphore", 0),
+        (target.FutexWait(AT, 7, 9, True, False), {AT: 7}, "futex", 0),
+    ],
+)
+def test_what_memory_says_where_functions_have_no_names(wait, words, kind, owner):
+    found = glibc.waited_for(Memory(words), wait, ["", ""], TIDS)
+    assert (found.kind, found.address, found.owner) == (kind, AT, owner)
+
+
 @pytest.mark.parametrize(
     ("scope", "says"),
     [
@@ -384,3 +443,36 @@ def test_the_same_user_need_not_be_root():
             child.wait()
     assert "a deadlock\n" in done.stdout and line_of("waits for b", "hung.c") in done.stdout, done
     assert "may not be looked at; ask as that user or as root" in refused.stdout, refused
+
+
+def test_a_refused_profile_leaves_no_folder(monkeypatch, tmp_path):
+    def refuse(*_: object) -> int:
+        raise PermissionError
+
+    (tmp_path / "out").mkdir()
+    with started("sleep", "60") as child:
+        monkeypatch.setattr(target.os, "open", refuse)
+        with pytest.raises(UserError, match="the kernel does not let you look into it"):
+            sampled_report.watch(child.pid, 1, 20, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+_CAN_TRACE_ALL = 1 << 19  # CAP_SYS_PTRACE
+
+
+def _capabilities() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
+
+
+@pytest.mark.skipif(not _capabilities() & _CAN_TRACE_ALL, reason="without CAP_SYS_PTRACE nothing can be dropped")
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
+def test_root_without_the_right_to_trace():
+    """As in a container."""
+    with started("sleep", "60") as child:
+        drop = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"]
+        command = [*drop, sys.executable, "-m", "lockswap", "why", str(child.pid)]
+        done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "root has no CAP_SYS_PTRACE here; give it to the container" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Machine:
     futex: int
+    # From the beginning of glibc's descriptor of a thread to its number, where it begins with its own address.
+    descriptor_to_tid: int | None
+    restart: int  # what a call with a time limit goes on as after a stop, with its own arguments
     # The kernel goes on with these after a stop, unseen by the program. Others, such as epoll_wait and what waits at a
     # socket with a time limit, return EINTR.
     restarted: frozenset[int]
@@ -38,9 +41,11 @@ _X86_READS = frozenset({0, 1, 19, 20})  # read, write, readv, writev
 _MACHINES = {
     "x86_64": Machine(
         futex=202,
+        descriptor_to_tid=720,
+        restart=219,
         # poll, select, nanosleep, pause, wait4, fcntl, flock, rt_sigsuspend, futex, clock_nanosleep, waitid, pselect6,
-        # ppoll, futex_waitv
-        restarted=frozenset({7, 23, 35, 34, 61, 72, 73, 130, 202, 230, 247, 270, 271, 449}),
+        # ppoll, futex_waitv, restart_syscall
+        restarted=frozenset({7, 23, 35, 34, 61, 72, 73, 130, 202, 230, 247, 270, 271, 449, 219}),
         restarted_on_pipes=_X86_READS,
         broken_off=_X86_READS
         # connect, accept, sendto, recvfrom, sendmsg, recvmsg, semop, msgsnd, msgrcv, rt_sigtimedwait, io_getevents
@@ -57,7 +62,9 @@ _MACHINES = {
     ),
     "aarch64": Machine(
         futex=98,
-        restarted=frozenset({25, 32, 72, 73, 95, 98, 101, 115, 133, 260, 449}),
+        descriptor_to_tid=None,
+        restart=128,
+        restarted=frozenset({25, 32, 72, 73, 95, 98, 101, 115, 128, 133, 260, 449}),
         restarted_on_pipes=frozenset({63, 64, 65, 66}),
         broken_off=frozenset(),  # the first argument is overwritten by the result
         result=0,

@@ -77,7 +77,7 @@ class Stops:
             registers = self._target.machine.by_number(copied.raw) if read == 0 else {}
             stack = self._target.read(registers[self._target.machine.sp], stack_size) if registers else b""
             is_still = still()
-            if registers:
+            if registers and signal == 0:
                 self._call_again(tid, copied, vector)
             _libc.ptrace(_DETACH, tid, None, signal or None)
             if registers and is_still:

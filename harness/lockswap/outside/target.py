@@ -14,7 +14,10 @@ _WAIT, _LOCK_PI, _WAIT_BITSET, _LOCK_PI2 = 0, 6, 9, 13
 _WAITS = (_WAIT, _WAIT_BITSET, _LOCK_PI, _LOCK_PI2)
 _COMMAND = 0x7F
 _PRIVATE = 0x80
+_REALTIME = 0x100
+_BITS = _COMMAND | _PRIVATE | _REALTIME
 _ELF_64 = 2
+_NOT_RUNNING = ("S", "T", "t")  # asleep, or stopped by a signal or a debugger in its call
 _LIBC = re.compile(r"/libc(\.so\.6|-2\.\d+\.so)$")
 _PARTS_OF_LIBC = re.compile(r"/(libc|libpthread|librt|ld|ld-linux[\w-]*)([-.][\w.-]*)?\.so(\.\d+)*$")
 _VERSION = re.compile(rb"GNU C Library[^\n]* version (\d+)\.(\d+)")
@@ -58,7 +61,7 @@ class Glimpse:
 
     @property
     def sleeps(self) -> bool:
-        return self.call is not None and self.state == "S"
+        return self.call is not None and self.state in _NOT_RUNNING
 
 
 class Target:
@@ -111,12 +114,14 @@ class Target:
 
     def futex_wait(self, call: Call | None) -> FutexWait | None:
         """None: it sleeps in another call, or runs."""
-        if call is None or call.number != self.machine.futex:
+        if call is None or call.number not in (self.machine.futex, self.machine.restart):
             return None
         address, operation, value, limit = call.arguments[:4]
         command = operation & _COMMAND
-        if command not in _WAITS:
+        if command not in _WAITS or operation & ~_BITS:
             return None
+        if call.number == self.machine.restart and not operation & (_PRIVATE | _REALTIME):
+            return None  # poll's number of descriptors, say
         return FutexWait(address, value & 0xFFFFFFFF, command, bool(operation & _PRIVATE), limit != 0)
 
     def has_signal(self, tid: int) -> bool:

@@ -138,7 +138,8 @@ class Unwinder:
         symbol = b""
         if not self._has_libc or is_libc(path) or _LIBRARY.search(path):  # reading all symbols of a file takes long
             symbol = self._dw.dwfl_module_addrname(module, inside) or b""
-        return Frame(pc, path, symbol.decode(errors="replace"), is_innermost)
+        # Some tables have the version behind the name.
+        return Frame(pc, path, symbol.partition(b"@")[0].decode(errors="replace"), is_innermost)
 
 
 def _reaches_the_start(frames: list[Frame]) -> bool:
