@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -286,6 +287,42 @@ def forked(folder: Path, case: str, **choice: str) -> Iterator[tuple[int, int]]:
         child = int(parent.stdout.readline())
         yield parent.pid, child
         os.kill(child, 9)
+
+
+@pytest.mark.parametrize("command", [["timeout", "600"], ["sh", "-c", 'timeout 600 "$@"; true', "sh"]])
+def test_a_process_that_only_waits_for_its_child(tmp_path, command):
+    env = environment(LOCKSWAP_PROFILE=str(tmp_path), LD_PRELOAD=str(PRELOAD))
+    with subprocess.Popen([*command, HUNG, "deadlock"], env=env) as wrapper:
+        end = time.monotonic() + _PATIENCE_S
+        while True:
+            done = lockswap("why", wrapper.pid)
+            if "a deadlock" in done.stdout or time.monotonic() > end:
+                break
+        inner = re.match(r"lockswap why: profile_hung \(process (\d+)\): a deadlock\n", done.stdout)
+        wrapper.send_signal(signal.SIGSTOP)
+        for pid in (*descendants(wrapper.pid), wrapper.pid):
+            os.kill(pid, signal.SIGKILL)
+    assert inner is not None, done
+    assert done.stdout.endswith(
+        f"No thread of process {wrapper.pid} ({command[0]}) waits for a lock: it started this one.\n"
+    )
+
+
+def test_a_process_with_several_children_that_are_recorded(tmp_path):
+    env = environment(LOCKSWAP_PROFILE=str(tmp_path), LD_PRELOAD=str(PRELOAD))
+    command = ["sh", "-c", '"$0" chain & "$0" chain & wait', HUNG]
+    with subprocess.Popen(command, env=env) as shell:
+        end = time.monotonic() + _PATIENCE_S
+        while len(pids := descendants(shell.pid)) < 2 or " of " not in (said := lockswap("why", shell.pid).stdout):
+            assert time.monotonic() < end
+        for pid in (*pids, shell.pid):
+            os.kill(pid, signal.SIGKILL)
+    which = ", ".join(map(str, pids))
+    assert f"It started processes that are recorded, too: `lockswap why PID` says more of {which}.\n" in said
+
+
+def descendants(pid: int) -> list[int]:
+    return [one for child in children(pid) for one in (child, *descendants(child))]
 
 
 @pytest.mark.parametrize("choice", CHOICES)
