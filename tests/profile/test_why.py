@@ -151,6 +151,25 @@ def test_a_lock_that_is_handed_to_a_thread_that_left_its_call(tmp_path, how):
     assert f"Without thread {leaver['tid']} (" in said
 
 
+def test_a_lock_that_is_handed_to_a_thread_in_a_signal_handler(tmp_path):
+    with started(tmp_path, "handed", LOCKSWAP_MUTEX=MUTEX) as child:
+        ask(child.pid, lambda found: waiting(2)(found) and named(found, "next")["blocked_by"])
+        said = text(child.pid)
+    first, *_ = said.splitlines()
+    assert re.search(
+        r": 2 threads wait, and mutex a was handed to thread \d+ \(away\), which sleeps in rt_sigsuspend$", first
+    )
+    assert said.count("which can't take it: it sleeps in rt_sigsuspend, in a signal handler") == 2
+    assert f"    now stay_away {at('stays away')}\n" in said and "held by" not in said
+
+
+def test_a_thread_in_a_signal_handler_keeps_no_other_one_from_glibc_s_mutex(tmp_path):
+    with started(tmp_path, "handed") as child:
+        found = ask(child.pid, lambda found: waiting(1)(found) and named(found, "away")["blocked_by"])
+        said = text(child.pid)
+    assert named(found, "away")["blocked_by"] == [named(found, "next")["tid"]] and "handed" not in said.splitlines()[0]
+
+
 @pytest.mark.parametrize("choice", CHOICES)
 def test_a_reader_that_never_leaves(tmp_path, choice):
     with started(tmp_path, "reader", **choice) as child:

@@ -97,7 +97,7 @@ def as_text(state: State) -> str:
         lines.append("")
         for root, others in roots[:_ROOTS]:
             many = plural(others, "thread")
-            lines.append(f"Without {root}, which {_does(root)}, {many} cannot go on.")
+            lines.append(f"Without {root}, which {_does(root, root in state.handed.values())}, {many} cannot go on.")
     for group in _alike(state, waiting):
         lines += ["", *_waiters(state, group)]
     shown = {one.tid for thread in waiting for one in state.blockers(thread) if one.wait is None}
@@ -180,7 +180,9 @@ def _named(thread: Thread) -> str:
     return f"T{str(thread)[1:]}"
 
 
-def _does(thread: Thread) -> str:
+def _does(thread: Thread, is_away: bool = False) -> str:
+    if is_away:
+        return f"waited for {_wait(thread).lock} and {thread.state}"
     if thread.wait is not None:
         return f"waits for {thread.wait.lock}"
     if not thread.state:
@@ -197,6 +199,10 @@ def _summary(state: State, waiting: list[Thread]) -> str:
     if left := state.left_locked():
         lock, other = left[0]
         return f"{_count(waiting)}, and {lock} is held by {other}, which {other.gone}"
+    if state.handed:
+        other = next(iter(state.handed.values()))
+        lock = _wait(other).lock
+        return f"{_count(waiting)}, and {lock} was handed to {other}, which {other.state}"
     if state.nobody_left:
         count = len(state.nobody_left)
         everybody = {1: "the only thread waits", 2: "both threads wait"}.get(count, f"all {count} threads wait")
@@ -325,6 +331,12 @@ def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
             " or jumped out of a signal handler"
             for one, left in state.left(wait.lock.address)
         ]
+    handed = state.handed.get(wait.lock.address)
+    if handed is not None and not lines:
+        who = "this thread" if handed is thread else str(handed)
+        why = "is stopped" if handed.state == "is stopped" else f"{handed.state}, in a signal handler"
+        lines = [f"  nobody holds it: it was handed to {who}, which can't take it: it {why}"]
+        lines += _now(thread) if handed is thread else []
     if not lines and (not state.is_recorded or wait.lock.kind in (*INITIALISED, "internal")):
         return [f"  {_IN_MEMORY.get(wait.lock.kind, 'held by nobody at this moment')}"]
     return lines or ["  held by no thread that is seen: by another process, or since before the recording began"]
