@@ -476,6 +476,44 @@ static void leave(void* (*leaver)(void*)) {
   pthread_join(behind, NULL);
 }
 
+// --- a thread that is in a signal handler when its turn comes
+
+static atomic_int is_away;
+static NOINLINE void stay_away(int number) {
+  (void)number;
+  sigset_t all;
+  sigfillset(&all);
+  atomic_store(&is_away, 1);
+  while (1)
+    sigsuspend(&all);  // stays away
+}
+static NOINLINE void* gets_it(void* unused) {
+  atomic_store(&leaver_is, gettid());
+  pthread_mutex_lock(&a);
+  return unused;
+}
+static NOINLINE void* then_next(void* unused) {
+  atomic_store(&next_is, gettid());
+  pthread_mutex_lock(&a);
+  sleep_for_ever();
+  return unused;
+}
+static void hand_on(void) {
+  pthread_t t, behind;
+  signal(SIGUSR1, stay_away);
+  pthread_mutex_lock(&a);
+  start(&t, "away", gets_it);
+  until_asleep(&leaver_is);
+  start(&behind, "next", then_next);
+  until_asleep(&next_is);
+  pthread_kill(t, SIGUSR1);
+  while (atomic_load(&is_away) == 0)
+    nap(500);
+  until_asleep(&leaver_is);
+  pthread_mutex_unlock(&a);
+  sleep_for_ever();
+}
+
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   if (strcmp(name, "deadlock") == 0) {
@@ -529,6 +567,8 @@ int main(int argc, char** argv) {
     run("later", later, "forgetful", forgetful, NULL, NULL);
   } else if (strcmp(name, "slow") == 0) {
     run("slow", slow, "kept-waiting", kept_waiting, "often", often);
+  } else if (strcmp(name, "handed") == 0) {
+    hand_on();
   } else if (strcmp(name, "left-cancelled") == 0) {
     leave(is_cancelled);
   } else if (strcmp(name, "left-jump") == 0) {

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -150,6 +151,25 @@ def test_a_lock_that_is_handed_to_a_thread_that_left_its_call(tmp_path, how):
     assert f"Without thread {leaver['tid']} (" in said
 
 
+def test_a_lock_that_is_handed_to_a_thread_in_a_signal_handler(tmp_path):
+    with started(tmp_path, "handed", LOCKSWAP_MUTEX=MUTEX) as child:
+        ask(child.pid, lambda found: waiting(2)(found) and named(found, "next")["blocked_by"])
+        said = text(child.pid)
+    first, *_ = said.splitlines()
+    assert re.search(
+        r": 2 threads wait, and mutex a was handed to thread \d+ \(away\), which sleeps in rt_sigsuspend$", first
+    )
+    assert said.count("which can't take it: it sleeps in rt_sigsuspend, in a signal handler") == 2
+    assert f"    now stay_away {at('stays away')}\n" in said and "held by" not in said
+
+
+def test_a_thread_in_a_signal_handler_keeps_no_other_one_from_glibc_s_mutex(tmp_path):
+    with started(tmp_path, "handed") as child:
+        found = ask(child.pid, lambda found: waiting(1)(found) and named(found, "away")["blocked_by"])
+        said = text(child.pid)
+    assert named(found, "away")["blocked_by"] == [named(found, "next")["tid"]] and "handed" not in said.splitlines()[0]
+
+
 @pytest.mark.parametrize("choice", CHOICES)
 def test_a_reader_that_never_leaves(tmp_path, choice):
     with started(tmp_path, "reader", **choice) as child:
@@ -286,6 +306,42 @@ def forked(folder: Path, case: str, **choice: str) -> Iterator[tuple[int, int]]:
         child = int(parent.stdout.readline())
         yield parent.pid, child
         os.kill(child, 9)
+
+
+@pytest.mark.parametrize("command", [["timeout", "600"], ["sh", "-c", 'timeout 600 "$@"; true', "sh"]])
+def test_a_process_that_only_waits_for_its_child(tmp_path, command):
+    env = environment(LOCKSWAP_PROFILE=str(tmp_path), LD_PRELOAD=str(PRELOAD))
+    with subprocess.Popen([*command, HUNG, "deadlock"], env=env) as wrapper:
+        end = time.monotonic() + _PATIENCE_S
+        while True:
+            done = lockswap("why", wrapper.pid)
+            if "a deadlock" in done.stdout or time.monotonic() > end:
+                break
+        inner = re.match(r"lockswap why: profile_hung \(process (\d+)\): a deadlock\n", done.stdout)
+        wrapper.send_signal(signal.SIGSTOP)
+        for pid in (*descendants(wrapper.pid), wrapper.pid):
+            os.kill(pid, signal.SIGKILL)
+    assert inner is not None, done
+    assert done.stdout.endswith(
+        f"No thread of process {wrapper.pid} ({command[0]}) waits for a lock: it started this one.\n"
+    )
+
+
+def test_a_process_with_several_children_that_are_recorded(tmp_path):
+    env = environment(LOCKSWAP_PROFILE=str(tmp_path), LD_PRELOAD=str(PRELOAD))
+    command = ["sh", "-c", '"$0" chain & "$0" chain & wait', HUNG]
+    with subprocess.Popen(command, env=env) as shell:
+        end = time.monotonic() + _PATIENCE_S
+        while len(pids := descendants(shell.pid)) < 2 or " of " not in (said := lockswap("why", shell.pid).stdout):
+            assert time.monotonic() < end
+        for pid in (*pids, shell.pid):
+            os.kill(pid, signal.SIGKILL)
+    which = ", ".join(map(str, pids))
+    assert f"It started processes that are recorded, too: `lockswap why PID` says more of {which}.\n" in said
+
+
+def descendants(pid: int) -> list[int]:
+    return [one for child in children(pid) for one in (child, *descendants(child))]
 
 
 @pytest.mark.parametrize("choice", CHOICES)

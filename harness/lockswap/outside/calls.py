@@ -30,6 +30,14 @@ _NAMES = {
 }
 
 
+_OF_LOCKS = ("futex", "futex_waitv", "nanosleep", "clock_nanosleep", "restart_syscall")
+
+
+def may_be_a_lock_s(call: Call) -> bool:
+    """Whether a thread that waits for a lock may sleep in that call; else a signal handler does."""
+    return call.number not in _NAMES or _NAMES[call.number][0] in _OF_LOCKS
+
+
 def in_words(pid: int, call: Call) -> str:
     """As in "read of fd 5 (pipe:[4711])"."""
     name, has_descriptor = _NAMES.get(call.number, (f"system call {call.number}", False))

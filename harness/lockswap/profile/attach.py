@@ -180,6 +180,20 @@ class Attached:
             )
 
 
+def recorded_children(pid: int) -> list[int]:
+    """Those that are recorded themselves, or a descendant of those that aren't."""
+    found = []
+    try:
+        children = [
+            int(word) for file in Path(f"/proc/{pid}/task").glob("*/children") for word in file.read_text().split()
+        ]
+    except OSError:
+        return []
+    for child in children:
+        found += [child] if _is_recorded(Path(f"/proc/{child}")) else recorded_children(child)
+    return found
+
+
 def has_ended(pid: int) -> bool:
     folder = Path(f"/proc/{pid}")
     return not folder.is_dir() or _is_zombie(folder)

@@ -17,7 +17,7 @@ ENDED_BY_ANYBODY = ("cond", "semaphore", "barrier")
 _BETWEEN_LOOKS_S = 0.02
 _OF_A_THREAD = ("holds", "waits", "left", "signalled")
 _NOT_HERE = "doesn't exist here"
-_OWNER = 8  # where a pthread mutex has its owner's thread id
+OWNER = 8  # where a pthread mutex has its owner's thread id
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,9 @@ class State:
     unseen: int  # threads that have not called a lock function
     is_recorded: bool = True  # else it is what glibc's locks in the process's memory say
     note: str = ""
+    handed: dict[int, Thread] = field(
+        default_factory=dict
+    )  # by a lock's address: the thread whose turn it is, and that can't take it
     nobody_left: list[int] = field(default_factory=list)  # all threads, if each waits until another one does something
     catches_signals: bool = False
     longest_stop_ns: int = 0  # of one of its threads, for its stack
@@ -141,6 +144,8 @@ class State:
             found = [one for one, other in self.waiters(wait.lock.address) if other.mode == EXCLUSIVE]
         if not holders:
             found += [one for one, _ in self.left(wait.lock.address)]
+            handed = self.handed.get(wait.lock.address)
+            found += [handed] if handed is not None and handed is not thread else []
         return list({one.tid: one for one in found}.values())
 
     def left_locked(self) -> list[tuple[Lock, Thread]]:
@@ -296,7 +301,7 @@ def _add_parent_s(attached: Attached, state: State, named: _Named, one: dict, wa
         owners.append(first.tid)  # locks of ours follow their owner
     for entry in one["holds"]:
         lock = waited.get(entry["address"])
-        if lock is None or (lock.kind == "mutex" and attached.word(lock.address + _OWNER) not in owners):
+        if lock is None or (lock.kind == "mutex" and attached.word(lock.address + OWNER) not in owners):
             continue
         found.holds.append(Hold(lock, entry["mode"], entry["age_ns"], named.place(entry)))
     if found.holds:
@@ -319,7 +324,7 @@ def _ask_memory(attached: Attached, state: State, tasks: dict) -> None:
     """A mutex says itself which thread owns it: what was acquired out of the profile's sight, too."""
     waited = {one.wait.lock for one in state.threads.values() if one.wait and one.wait.lock.kind == "mutex"}
     for lock in waited:
-        owner = attached.word(lock.address + _OWNER)
+        owner = attached.word(lock.address + OWNER)
         if not owner:
             continue
         if any(one.tid == owner for one, _ in state.holders(lock.address)):
@@ -328,7 +333,7 @@ def _ask_memory(attached: Attached, state: State, tasks: dict) -> None:
         if any(one.tid == owner for one, _ in state.waiters(lock.address)):
             continue
         time.sleep(_BETWEEN_LOOKS_S)
-        if attached.word(lock.address + _OWNER) != owner:
+        if attached.word(lock.address + OWNER) != owner:
             continue
         for one in state.threads.values():
             one.holds = [hold for hold in one.holds if hold.lock.address != lock.address]

@@ -4,15 +4,17 @@ another thread initialises, where a holder sleeps, and whether there is a thread
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Protocol
 
+from lockswap.outside.calls import may_be_a_lock_s
 from lockswap.outside.glibc import Waited, waited_for
 from lockswap.outside.stacks import Stacks, is_libc, split
 from lockswap.outside.target import Target
 from lockswap.outside.unwind import Frame, Stack
 from lockswap.profile.asleep import Seen, Sleeper, Watch
 from lockswap.profile.attach import Attached, Task
-from lockswap.profile.live import EXCLUSIVE, INITIALISED, Hold, Lock, State, Thread, Wait
+from lockswap.profile.live import EXCLUSIVE, INITIALISED, OWNER, Hold, Lock, State, Thread, Wait
 from lockswap.profile.names import site, without_starts
 from lockswap.profile.symbolizer import Function
 
@@ -78,12 +80,20 @@ class _Unseen:
             tid = self._in_routine(lock.address) if lock.kind == "once" else self._in_function(lock)
             if tid and not any(lock.address == hold.lock.address for hold in self._thread(tid).holds):
                 self._thread(tid).holds.append(Hold(lock, EXCLUSIVE, -1, None))
+        _find_handed(self._attached, self._state, self._seen, self._tasks)
         # Where those sleep that keep others waiting.
         blocking = {other.tid for one in self._state.threads.values() for other in self._state.blockers(one)}
-        self._look([tid for tid in sorted(blocking) if tid in self._seen.sleepers and not self._thread(tid).wait])
+        blocking |= {one.tid for one in self._state.handed.values()}
+        handed = self._state.handed.values()
+        asleep = [self._thread(tid) for tid in sorted(blocking) if tid in self._seen.sleepers]
+        self._look([one.tid for one in asleep if one.wait is None or one in handed])
         for tid, one in self._closer.items():
             if tid in blocking:
-                self._thread(tid).stack = [str(each) for each in self._places.stack(split(one.stack).outer)]
+                frames = takewhile(lambda each: "lockswap::" not in each, map(str, self._outer(one.stack)))
+                self._thread(tid).stack = list(frames)  # a handler's, without the call that it interrupted
+
+    def _outer(self, stack: Stack) -> list[Function]:
+        return self._places.stack(split(stack).outer)
 
     def _add_joined(self) -> None:
         """Threads that took no lock: the kernel has the number that a join waits for to become 0."""
@@ -122,7 +132,7 @@ class _Unseen:
     def _add_wait(self, tid: int, asleep: Stack, waited: Waited) -> None:
         futex = self._seen.sleepers[tid].futex
         assert futex is not None
-        stack = self._places.stack(split(asleep).outer)
+        stack = self._outer(asleep)
         address = waited.address
         if waited.kind == "join":
             joined = self._thread(waited.owner) if waited.owner in self._tasks else None
@@ -203,6 +213,32 @@ def _is_whole(stack: Stack) -> bool:
 
 def _plain(function: str) -> str:
     return _ARGUMENTS.sub("", function.replace("(anonymous namespace)", "{anonymous}"))
+
+
+def _find_handed(attached: Attached, state: State, seen: Seen, tasks: dict[int, Task]) -> None:
+    """Nobody holds the lock, threads sleep in their calls for it, and one that waited is in a signal handler.
+
+    So it was handed to that one, or that one was woken for it.
+    """
+    waited = {one.wait.lock.address: one.wait.lock for one in state.threads.values() if one.wait}
+    for lock in waited.values():
+        if lock.kind not in ("mutex", "rwlock") or state.holders(lock.address) or state.left(lock.address):
+            continue
+        if lock.kind == "mutex" and attached.word(lock.address + OWNER) not in (None, 0):
+            continue
+        waiters = [one for one, _ in state.waiters(lock.address)]
+        away = [one for one in waiters if _is_away(seen, tasks, one.tid)]
+        if away and all(one.tid in seen.sleepers for one in waiters if one not in away):
+            first = max(away, key=lambda one: one.wait.age_ns if one.wait else 0)
+            first.state = f"sleeps in {seen.sleepers[first.tid].where}" if first.tid in seen.sleepers else first.state
+            state.handed[lock.address] = first
+
+
+def _is_away(seen: Seen, tasks: dict[int, Task], tid: int) -> bool:
+    asleep = seen.sleepers.get(tid)
+    if asleep is None:
+        return tid in tasks and tasks[tid].state == "is stopped"
+    return asleep.glimpse.call is not None and not may_be_a_lock_s(asleep.glimpse.call)
 
 
 def _nobody_left(attached: Attached, state: State, seen: Seen) -> list[int]:

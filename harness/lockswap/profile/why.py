@@ -3,16 +3,18 @@
 import json
 import sys
 
+from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.text import plural, time
 from lockswap.profile import current, live, unrecorded, unseen
 from lockswap.profile.asleep import Watch
-from lockswap.profile.attach import Attached, WithoutLockswapError
+from lockswap.profile.attach import Attached, WithoutLockswapError, recorded_children
 from lockswap.profile.live import DESTROY, ENDED_BY_ANYBODY, INITIALISED, SHARED, Hold, Signal, State, Thread, Wait
 
 _FRAMES = 12  # of a stack
 _ROOTS = 5
 _CIRCLES = 5
+_CHILDREN = 12
 _HOLDERS = 12
 _TIDS = 3  # of threads that are one line
 _UNTIL = ", and waits until a deadline"
@@ -36,7 +38,7 @@ def run(paths: Paths, pid: int, as_json: bool, with_current: bool) -> int:
     attached, state = look(paths, pid)
     if with_current:
         outer = {tid: task.tid for tid, task in attached.tasks().items()}
-        stacks = current.stacks(pid)
+        stacks = current.stacks(attached.pid)
         for thread in state.threads.values():
             thread.stack = stacks.get(outer.get(thread.tid, 0), [])
     text = json.dumps(as_data(state), indent=1) + "\n" if as_json else as_text(state)
@@ -45,7 +47,30 @@ def run(paths: Paths, pid: int, as_json: bool, with_current: bool) -> int:
 
 
 def look(paths: Paths, pid: int) -> tuple[Attached, State]:
-    """Of a process that runs, recorded or not."""
+    """Of a process that runs, recorded or not; of its child if it only waits for that, as timeout and sh do."""
+    attached, state = _look_at(paths, pid)
+    if any(one.wait is not None or one.holds for one in state.threads.values()):
+        return attached, state
+    children = recorded_children(pid)
+    if len(children) == 1:
+        try:
+            inner = look(paths, children[0])
+        except UserError:
+            return attached, state  # it has just ended
+        inner[1].note = "\n".join(
+            [
+                *filter(None, [inner[1].note]),
+                f"No thread of process {pid} ({state.program}) waits for a lock: it started this one.",
+            ]
+        )
+        return inner
+    if children:
+        which = ", ".join(map(str, children[:_CHILDREN])) + (", ..." if len(children) > _CHILDREN else "")
+        state.note = f"It started processes that are recorded, too: `lockswap why PID` says more of {which}."
+    return attached, state
+
+
+def _look_at(paths: Paths, pid: int) -> tuple[Attached, State]:
     try:
         attached = Attached(pid)
         with Watch(attached) as watch:
@@ -72,7 +97,7 @@ def as_text(state: State) -> str:
         lines.append("")
         for root, others in roots[:_ROOTS]:
             many = plural(others, "thread")
-            lines.append(f"Without {root}, which {_does(root)}, {many} cannot go on.")
+            lines.append(f"Without {root}, which {_does(root, root in state.handed.values())}, {many} cannot go on.")
     for group in _alike(state, waiting):
         lines += ["", *_waiters(state, group)]
     shown = {one.tid for thread in waiting for one in state.blockers(thread) if one.wait is None}
@@ -155,7 +180,9 @@ def _named(thread: Thread) -> str:
     return f"T{str(thread)[1:]}"
 
 
-def _does(thread: Thread) -> str:
+def _does(thread: Thread, is_away: bool = False) -> str:
+    if is_away:
+        return f"waited for {_wait(thread).lock} and {thread.state}"
     if thread.wait is not None:
         return f"waits for {thread.wait.lock}"
     if not thread.state:
@@ -172,6 +199,10 @@ def _summary(state: State, waiting: list[Thread]) -> str:
     if left := state.left_locked():
         lock, other = left[0]
         return f"{_count(waiting)}, and {lock} is held by {other}, which {other.gone}"
+    if state.handed:
+        other = next(iter(state.handed.values()))
+        lock = _wait(other).lock
+        return f"{_count(waiting)}, and {lock} was handed to {other}, which {other.state}"
     if state.nobody_left:
         count = len(state.nobody_left)
         everybody = {1: "the only thread waits", 2: "both threads wait"}.get(count, f"all {count} threads wait")
@@ -300,6 +331,12 @@ def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
             " or jumped out of a signal handler"
             for one, left in state.left(wait.lock.address)
         ]
+    handed = state.handed.get(wait.lock.address)
+    if handed is not None and not lines:
+        who = "this thread" if handed is thread else str(handed)
+        why = "is stopped" if handed.state == "is stopped" else f"{handed.state}, in a signal handler"
+        lines = [f"  nobody holds it: it was handed to {who}, which can't take it: it {why}"]
+        lines += _now(thread) if handed is thread else []
     if not lines and (not state.is_recorded or wait.lock.kind in (*INITIALISED, "internal")):
         return [f"  {_IN_MEMORY.get(wait.lock.kind, 'held by nobody at this moment')}"]
     return lines or ["  held by no thread that is seen: by another process, or since before the recording began"]
