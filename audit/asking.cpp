@@ -26,6 +26,7 @@ void begin_asking(Me& m, const Question& question) noexcept {
     inside.place.store(place_of_call(*r.unwinding, question.site), relaxed);
   inside.mode.store(question.mode, relaxed);
   r.asked_site.store(question.site, relaxed);
+  r.asked_mark.store(reinterpret_cast<std::uintptr_t>(m.outer.mark), relaxed);
   r.remember_asked(question.address);
   inside.lock.store(question.address, release);  // pairs with Threads::question_of
   if (world().joins.is_any() && (question.mode & kForEver) != 0) [[unlikely]]

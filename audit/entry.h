@@ -72,5 +72,7 @@ class Entry {
 
 // At the end of the thread: it may have been cancelled in a call.
 void note_left_call(const Me& m) noexcept;
+// At the end of the process, of the thread that ends it, and a frame of that.
+void note_left_call_at_exit(const Me& m, const void* frame) noexcept;
 
 }  // namespace lockswap::audit

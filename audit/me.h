@@ -57,6 +57,7 @@ struct ThreadRecord {
   MutexOfThread mutex[kMostHeld];
   Inside* inside;                          // in the file, or the next one
   Inside own_inside;                       // where there was no room
+  NativeAtomic<std::uint64_t> asked_mark;  // the CallMark there
   NativeAtomic<std::uint64_t> asked_site;  // of the call that it is in
   static constexpr std::size_t kAsked = 64;
   NativeAtomic<std::uint64_t> asked[kAsked];  // locks that it has asked for, by their addresses

@@ -155,6 +155,22 @@ void longest(const Record& r) {
   std::printf("}");
 }
 
+// The threads that are in a call for a lock, or were when the process ended.
+void inside(const Record& r) {
+  const char* separator = "";
+  for (const Inside& one : r.inside) {
+    const std::uint32_t tid = one.tid.load(relaxed), mode = one.mode.load(relaxed);
+    if (tid == 0 || number(one.lock) == 0) continue;
+    std::printf(
+        "%s{\"thread\":%u,\"lock\":\"0x%llx\",\"kind\":\"%s\",\"asks_to\":\"%s\",\"place\":",
+        separator, tid, number(one.lock), (mode & kOfMutexes) != 0 ? "mutex" : "rwlock",
+        (mode & kToWrite) != 0 ? "write" : "read");
+    recording::put_place(r.head, number(one.place));
+    std::printf("}");
+    separator = ",";
+  }
+}
+
 void process(const Record& r) {
   std::printf("{");
   recording::put_head(r.head);
@@ -165,7 +181,9 @@ void process(const Record& r) {
   counts(r);
   std::printf("}");
   stacks(r);
-  std::printf(",\n\"findings\":[");
+  std::printf(",\n\"inside\":[");
+  inside(r);
+  std::printf("],\n\"findings\":[");
   findings(r);
   std::printf("]}");
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "audit/cond.h"
+#include "audit/entry.h"
 #include "audit/fork.h"
 #include "audit/mutex.h"
 #include "audit/mutex_holds.h"
@@ -105,7 +106,7 @@ __attribute__((constructor)) void on_load() {
 }
 
 __attribute__((destructor)) void on_exit() {
-  known_me();
+  note_left_call_at_exit(known_me(), __builtin_frame_address(0));
   note_times_of_open_holds();
   note_times_of_open_mutexes();
   static constinit Bypasses bypasses{};

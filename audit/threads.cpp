@@ -100,6 +100,8 @@ bool Threads::find(pthread_t thread, Joined& into) noexcept {
     into.question.address = r->inside->lock.load(acquire);  // pairs with begin_asking
     into.question.site = r->asked_site.load(relaxed);
     into.question.mode = r->inside->mode.load(relaxed);
+    // It may have jumped out of it.
+    if (!CallMark::stands(r->asked_mark.load(relaxed))) into.question = {};
     return true;
   }
   return false;

@@ -20,9 +20,9 @@ struct TakenFrom {
 
 // A lock that a thread asks for.
 struct Question {
-  std::uint64_t address;
-  std::uint64_t site;
-  std::uint32_t mode;  // of Inside
+  std::uint64_t address{};  // 0: none
+  std::uint64_t site{};
+  std::uint32_t mode{};  // of Inside
 };
 
 class Threads {

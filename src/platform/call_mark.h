@@ -31,6 +31,9 @@ class CallMark {
            !futex_word_is(at, kMark);
   }
 
+  // Whether the mark of another thread's call stands. Its stack may be gone.
+  static bool stands(std::uint64_t mark) noexcept { return futex_word_is(mark, kMark); }
+
  private:
   static constexpr std::uint32_t kMark = 0x1ea7ca11;
 

@@ -278,9 +278,11 @@ static void left_cancelled(void) {
   pthread_t reader = start(read_until_cancelled, &lock);
   UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
   EXPECT(0, pthread_cancel(reader));
-  EXPECT(0, pthread_join(reader, NULL));
+  const struct timespec later = {2000000000, 0};
+  EXPECT(0, pthread_timedjoin_np(reader, NULL, &later));  // it is cancelled there
   EXPECT(0, pthread_rwlock_unlock(&lock));
 }
+static volatile int has_left;
 static sigjmp_buf before_the_call;
 static void jump(int number) { siglongjmp(before_the_call, number); }
 static __attribute__((noinline)) void write_from_below(void* l) {
@@ -297,6 +299,7 @@ static void* reads_and_jumps(void* l) {
   } else {
     write_from_below(&other);
   }
+  has_left = 1;
   return NULL;
 }
 static void leaves_by_jump(void) {
@@ -305,8 +308,9 @@ static void leaves_by_jump(void) {
   pthread_t reader = start(reads_and_jumps, &lock);
   UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
   pthread_kill(reader, SIGUSR1);
-  EXPECT(0, pthread_join(reader, NULL));
+  UNTIL(has_left);
   EXPECT(0, pthread_rwlock_unlock(&lock));
+  EXPECT(0, pthread_join(reader, NULL));
 }
 static void left_by_jump(void) { leaves_by_jump(); }
 static void left_by_jump_deeper(void) {
@@ -1207,6 +1211,38 @@ static void long_reader(void) {
   pthread_join(others, NULL);
   pthread_join(writer, NULL);
 }
+// The main thread leaves a call and takes no lock any more; or ends the process in a handler, while
+// the call still waits.
+static void* signals_main(void* of_all) {
+  write_lock(&lock);
+  turn = 1;
+  UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
+  pthread_kill(*(pthread_t*)of_all, SIGUSR1);
+  UNTIL(turn == 2);
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  return NULL;
+}
+static void left_by_jump_main(void) {
+  pthread_t mine = pthread_self();
+  signal(SIGUSR1, jump);
+  pthread_t holder = start(signals_main, &mine);
+  UNTIL(turn == 1);
+  if (sigsetjmp(before_the_call, 1) == 0) read_lock(&lock);
+  turn = 2;
+  pthread_join(holder, NULL);
+}
+static void exit_now(int number) {
+  (void)number;
+  // NOLINTNEXTLINE(bugprone-signal-handler): as programs do
+  exit(puts("done") < 0);
+}
+static void exit_in_handler(void) {
+  pthread_t mine = pthread_self();
+  signal(SIGUSR1, exit_now);
+  start(signals_main, &mine);
+  UNTIL(turn == 1);
+  read_lock(&lock);
+}
 // Joins by a thread that holds a lock. Whether it waits for the end already shows its state.
 static void until_asleep(pid_t thread) {
   char name[64], text[256];
@@ -1409,6 +1445,8 @@ static const struct {
     {"mutex_times", mutex_times},
     {"starving_writer", starving_writer},
     {"long_reader", long_reader},
+    {"left_by_jump_main", left_by_jump_main},
+    {"exit_in_handler", exit_in_handler},
     {"join_holding", join_holding},
     {"join_holding_asked", join_holding_asked},
     {"join_holding_write", join_holding_write},

@@ -82,6 +82,7 @@ CLEAN = (
     "destroy_clean",
     "long_reader",
     "join_clean",
+    "exit_in_handler",
     "condvars",
     "cond_cancelled",
     "cond_shared",
@@ -169,6 +170,7 @@ GRAVE = {
     "left_cancelled": {"left_lock_call": 1},
     "left_by_jump": {"left_lock_call": 1},
     "left_by_jump_deeper": {"left_lock_call": 1},
+    "left_by_jump_main": {"left_lock_call": 1},
     "read_orders": {"opposite_read_orders": 1},
     "read_orders_of_one": {"opposite_read_orders": 1},
     "mixed_orders": {"opposite_mixed_orders": 1},
@@ -391,6 +393,10 @@ def test_the_verdict_says_what_stays_glibc_s():
         return of_each(one)["condvars"].says
 
     assert says(cond_waits=3, cond_waits_process_shared=3).startswith("safe: all waits are on process-shared ones")
+    one = Audit(
+        ["p"], 0, [{"program": "p", "pid": 1, "counts": {"mutex_lock": 1, "mutex_acquired": 1}, "findings": []}], []
+    )
+    assert of_each(one)["mutexes"].says.endswith("against --mutex, 1 acquisition")
     some = says(cond_waits=3, cond_waits_process_shared=1)
     assert some.endswith("3 waits; glibc's stay: 1 on process-shared ones")
     assert "glibc's" not in says(cond_waits=3)
@@ -534,6 +540,8 @@ def test_every_process_is_looked_at(audit):
     assert found(report) == {"recursive_read": 4}
     names = [process["program"] for process in report["processes"]]
     assert names.count("audit_cases") == 1 + 2 + 4, names
+    text = lockswap("audit", "--", "sh", "-c", f"{CASES} clean; {CASES} clean; exit 0").stderr
+    assert re.search(r"processes +\d \(audit_cases \(2\)", text), text
     assert report["counts"]["writes"] == 1 + 4
 
 
@@ -556,8 +564,20 @@ def ends(tmp_path_factory) -> Path:
         #include <stdlib.h>
         #include <unistd.h>
         static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-        int main(int count, char** words) {
+        static void* worker(void* with) {
           pthread_mutex_lock(&m);
+          return with;
+        }
+        int main(int count, char** words) {
+          pthread_t thread;
+          pthread_mutex_lock(&m);
+          if (count > 2) {
+            pthread_create(&thread, 0, worker, 0);
+            while (__atomic_load_n(&m.__data.__lock, __ATOMIC_ACQUIRE) != 2) {
+            }
+            if (words[1][0] == '-') raise(-atoi(words[1]));
+            exit(0);
+          }
           pthread_mutex_unlock(&m);
           int n = atoi(words[1]);
           if (n < 0) raise(-n);
@@ -629,6 +649,17 @@ def test_a_gate_is_red_where_nothing_ran(audit, ends, lacking, tmp_path):
 def test_findings_come_before_the_end(audit):
     report = audit(CASES, "self_deadlock", status=128 + 9)
     assert report["verdict"].startswith("look at: write by a thread that reads (1 time); it ended by SIGKILL")
+    (inside,) = report["inside"]
+    assert inside["at"].startswith("write_lock, cases.c:")
+
+
+def test_threads_in_lock_calls_are_named_if_the_run_did_not_end_well(audit, ends):
+    report = audit(ends, "-9", "waits", stdout="", status=137)
+    assert report["verdict"].endswith("until then; 1 thread was in a lock call then") and len(report["inside"]) == 1
+    text = lockswap("audit", "--", ends, "-9", "waits").stderr
+    assert "1 thread was in a lock call when the run ended" in text
+    assert re.search(r"thread \d+ of ends \(\d+\) asks for a mutex, at worker,", text), text
+    assert audit(ends, "0", "waits", stdout="")["inside"] == []
 
 
 def test_findings_for_a_ci_system(audit, tmp_path):

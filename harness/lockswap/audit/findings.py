@@ -308,6 +308,12 @@ class Audit:
             total.update(process["counts"])
         return total
 
+    @property
+    def programs(self) -> str:
+        """The processes by their names."""
+        programs = Counter(process["program"] for process in self.processes)
+        return words(f"{name} ({count})" if count > 1 else name for name, count in sorted(programs.items()))
+
     def most(self, figure: str) -> int:
         return max((process[figure] for process in self.processes), default=0)
 
@@ -315,6 +321,20 @@ class Audit:
         """The longest time of that kind: the number of its process, and what its record says. None: none has ended."""
         all_of_it = [(n, process["longest"][what]) for n, process in enumerate(self.processes)]
         return max((one for one in all_of_it if one[1]["ns"]), key=lambda one: one[1]["ns"], default=None)
+
+    @cached_property
+    def inside(self) -> list[tuple[int, int, dict]]:
+        """Threads that were in a call for a lock when the run ended, if it did not end well.
+
+        Each with the number of its process, and its own number there.
+        """
+        last = {process["pid"]: n for n, process in enumerate(self.processes)}  # the others ended by exec
+        return [
+            (n, i, one)
+            for n, process in enumerate(self.processes)
+            if self.ended and not process["ended"] and last[process["pid"]] == n
+            for i, one in enumerate(process["inside"])
+        ]
 
     @cached_property
     def rwlock_calls(self) -> int:
@@ -349,9 +369,8 @@ class Audit:
         """What counts say, beside the findings."""
         c, notes = self.counts, []
         if self.shell:
-            programs = Counter(process["program"] for process in self.processes)
-            each = words(f"{name} ({count})" if count > 1 else name for name, count in sorted(programs.items()))
-            notes.append(f"{self.shell}. The report is of all that it started: {each or 'nothing could be looked at'}.")
+            each = self.programs or "nothing could be looked at"
+            notes.append(f"{self.shell}. The report is of all that it started: {each}.")
         if kinds := c["rw_prefer_writer_nonrecursive"]:
             notes.append(
                 f"{plural(kinds, 'lock')} of the kind PREFER_WRITER_NONRECURSIVE: only glibc's own lock and those over "

@@ -22,6 +22,7 @@ from lockswap.report.console import listed, open_console
 SCHEMA = 4
 _STYLES = {verdict.SAFE: "bold green", verdict.UNUSED: "bold", verdict.UNKNOWN: "bold yellow", LOOK: "bold yellow"}
 _SHOWN = 3  # examples of a finding
+_SHOWN_INSIDE = 10  # threads in lock calls
 _TIMES = ("read", "write", "mutex", "write_wait")  # of which the longest is kept
 _LONG_WAIT = 1_000_000  # ns: shorter ones of writers need no words
 # One of the first four, and any of the others.
@@ -47,6 +48,10 @@ def as_json(audit: Audit) -> str:
                 "counts": dict(audit.counts),
                 "most_rwlocks_held": audit.most("most_rwlocks_held"),
                 "most_mutexes_held": audit.most("most_mutexes_held"),
+                "inside": [
+                    {"thread": one["thread"], "process": n, "at": texts.call(n, i), "lock": one["lock"]}
+                    for n, i, one in audit.inside
+                ],
                 "longest": {what: texts.longest(what) for what in _TIMES},
                 "findings": [
                     {
@@ -97,6 +102,10 @@ def as_text(audit: Audit, plain: bool) -> str:
         console.print()
         console.print(_heading(found))
         console.print(listed(" ", [found.meaning.says, *_examples(found, texts)]))
+    if audit.inside:
+        console.print()
+        console.print(Text(f"• {verdict.in_calls(audit)} when the run ended", style="dim"))
+        console.print(listed(" ", _inside(audit, texts)))
     for mark, lines in (("!", audit.hindrances), ("•", audit.notes)):
         if lines:
             console.print()
@@ -148,6 +157,9 @@ class _Texts:
         of = {"program": process["program"], "pid": process["pid"], "lock": one["lock"]}
         return {"ns": one["ns"], "goes_on": one["goes_on"], "at": self._stacks.user(number, one["stack"])} | of
 
+    def call(self, process: int, number: int) -> str:
+        return self._stacks.call(process, number)
+
     def stack(self, example: dict, number: int | None) -> str:
         return self._stacks.line(example["process"], number)
 
@@ -156,6 +168,17 @@ def _places(audit: Audit) -> list[dict]:
     examples = [example for found in audit.findings for example in found.examples]
     two = [example[which] for example in examples for which in ("place", "other_place")]
     return two + [place for example in examples for place in example.get("more_places", [])]
+
+
+def _inside(audit: Audit, texts: _Texts) -> list[str]:
+    lines = []
+    for n, i, one in audit.inside[:_SHOWN_INSIDE]:
+        process = audit.processes[n]
+        asks = "a mutex" if one["kind"] == "mutex" else f"a rwlock, to {one['asks_to']}"
+        who = f"thread {one['thread']} of {process['program']} ({process['pid']})"
+        lines.append(f"{who} asks for {asks}, at {texts.call(n, i)}")
+    more = len(audit.inside) - _SHOWN_INSIDE
+    return lines + ([f"and {plural(more, 'other thread')}: --json has them"] if more > 0 else [])
 
 
 def _heading(found: Found) -> Text:
@@ -288,7 +311,8 @@ def _figures(audit: Audit, texts: _Texts) -> Table:
 def _lines(audit: Audit, texts: _Texts) -> list[tuple[str, str]]:
     c, running = audit.counts, sum(process["running"] for process in audit.processes)
     still = f", {running} of them still running" if running else ""
-    lines = [("processes", f"{len(audit.processes)}{still}; exit status {audit.status}")]
+    names = f" ({audit.programs})" if len(audit.processes) > 1 else ""
+    lines = [("processes", f"{len(audit.processes)}{names}{still}; exit status {audit.status}")]
     lines.append(("rwlocks", _rwlocks(audit)))
     if audit.rwlock_calls:
         acquired = c["reads"] + c["writes"]

@@ -14,7 +14,12 @@ class Stacks:
 
     def __init__(self, processes: Iterable[dict]) -> None:
         self._processes = [
-            process | {"locks": [lock for one in process["findings"] for lock in _locks(one)]} for process in processes
+            process
+            | {
+                "locks": [lock for one in process["findings"] for lock in _locks(one)],
+                "stacks": process["stacks"] + [{"cut": True, "frames": [one["place"]]} for one in process["inside"]],
+            }
+            for process in processes
         ]
         self._names = Names(self._processes)
 
@@ -45,6 +50,11 @@ class Stacks:
         where = f"{Path(record['modules'][module]['path']).name}+{address:#x}"
         name = ", ".join(word for word in (function.name, function.line) if word)
         return f"{name} ({where})" if "+0x" not in name else where
+
+    def call(self, process: int, number: int) -> str:
+        """Of the thread that is at that place among those inside."""
+        record = self._processes[process]
+        return self.user(process, len(record["stacks"]) - len(record["inside"]) + number)
 
     def lock(self, process: int, lock: dict) -> str:
         """The mutex `name`, or the address."""

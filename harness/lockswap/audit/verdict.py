@@ -86,6 +86,12 @@ def summary(audit: Audit) -> str:
     return f"{text}; it uses no {' and no '.join(unused)}" if KINDS[RWLOCKS] in unused else text
 
 
+def in_calls(audit: Audit) -> str:
+    """How many threads there were in lock calls."""
+    count = len(audit.inside)
+    return f"{plural(count, 'thread')} {'was' if count == 1 else 'were'} in a lock call"
+
+
 def _found(audit: Audit) -> list[str]:
     """What to look at; that no process was seen is no finding."""
     return audit.look if audit.processes or audit.hindrances else []
@@ -101,7 +107,8 @@ def _why_unknown(audit: Audit) -> str:
     if audit.never_started:
         return f"{audit.ended}; nothing follows from this run"
     if audit.ended and used:
-        return f"{audit.ended}; nothing stood against swapping the {words(used)} until then"
+        inside = f"; {in_calls(audit)} then" if audit.inside else ""
+        return f"{audit.ended}; nothing stood against swapping the {words(used)} until then{inside}"
     if audit.ended:
         return f"{audit.ended}, and no lock function was called until then"
     if not audit.processes:
@@ -137,8 +144,9 @@ def _mutexes(audit: Audit) -> Verdict:
     if taken and taken in glibcs.values():
         kind = next(what for what, count in glibcs.items() if count == taken)
         return Verdict(SAFE, f"safe: all that were taken are {kind} and stay glibc's, so --mutex would change nothing")
+    acquisitions = f"{taken:,} acquisition{'' if taken == 1 else 's'}"
     stay = f"; glibc's stay: {words(f'{count:,} {what}' for what, count in glibcs.items())}" if glibcs else ""
-    return Verdict(SAFE, f"safe: nothing in this run stands against --mutex, {taken:,} acquisitions{stay}")
+    return Verdict(SAFE, f"safe: nothing in this run stands against --mutex, {acquisitions}{stay}")
 
 
 def _condvars(audit: Audit) -> Verdict:
