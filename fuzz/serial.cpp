@@ -485,8 +485,8 @@ bool wait_for(const void* object, bool has_deadline) noexcept {
   return !me->timed_out;
 }
 
-// A thread that wakes others has the turn, also after it was outside. So one that has just seen that
-// it must wait does so before it is woken.
+// A thread that wakes others has the turn, also after it was outside. So one that has just seen
+// that it must wait does so before it is woken.
 void wake_all(const void* object) noexcept {
   mine();
   guard.lock();
@@ -510,6 +510,15 @@ void wake_one(const void* object) noexcept {
   if (found == nullptr) found = oldest;
   if (found != nullptr) found->state = State::can_run;
   if (me != nullptr && found != oldest) note(*me, Kind::turn, found, nullptr);
+  guard.unlock();
+}
+
+void wake(pthread_t thread) noexcept {
+  mine();
+  guard.lock();
+  for (Thread& t : world->thread) {
+    if (t.state == State::waits && t.self == thread) t.state = State::can_run;
+  }
   guard.unlock();
 }
 

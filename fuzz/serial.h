@@ -78,6 +78,8 @@ bool wait_for(const void* object, bool has_deadline) noexcept;
 void wake_all(const void* object) noexcept;
 // Of those that wait for it, the one with the greatest priority.
 void wake_one(const void* object) noexcept;
+// A thread that is cancelled: it looks again whether it still has to wait.
+void wake(pthread_t thread) noexcept;
 
 // A thread that is created, by its creator; it begins and ends, by itself. nullptr: there is no
 // room, and the thread comes as a stranger.

@@ -60,6 +60,7 @@ struct Serial {
     }
     note_hold(m, caller != nullptr ? caller : call.caller, Waits::mutex);
     count_point();
+    pthread_testcancel();  // one that was cancelled was woken for that
     if (error != 0) return error;
     return woken ? 0 : ETIMEDOUT;
   }

@@ -18,10 +18,12 @@ namespace {
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 constinit RealFunction<Create> create("pthread_create", LOCKSWAP_OLDEST);
 constinit RealFunction<decltype(&pthread_join)> join("pthread_join", LOCKSWAP_OLDEST);
+constinit RealFunction<decltype(&pthread_cancel)> cancel("pthread_cancel", LOCKSWAP_OLDEST);
 }  // namespace
 void resolve_thread_functions() noexcept {
   create.get();
   join.get();
+  cancel.get();
 }
 }  // namespace lockswap
 
@@ -82,8 +84,10 @@ LOCKSWAP_EXPORTED int lockswap_join(pthread_t thread, void** result) {
                               true);
   if (fuzz::settings.serial) {
     fuzz::serial::point(fuzz::serial::Kind::join, other, __builtin_return_address(0));
-    while (!fuzz::serial::has_ended(thread))
+    while (!fuzz::serial::has_ended(thread)) {
       fuzz::serial::wait_for(other, false);
+      pthread_testcancel();
+    }
   }
   if (fuzz::settings.serial) fuzz::serial::be_patient(true);
   const int error = join.get()(thread, result);
@@ -91,7 +95,17 @@ LOCKSWAP_EXPORTED int lockswap_join(pthread_t thread, void** result) {
   return error;
 }
 
+// Where one thread runs at a time, one that is cancelled in a wait does not wait in the kernel.
+LOCKSWAP_EXPORTED int lockswap_cancel(pthread_t thread) {
+  using namespace lockswap;
+  ensure_started();
+  const int error = cancel.get()(thread);
+  if (fuzz::settings.serial && error == 0) fuzz::serial::wake(thread);
+  return error;
+}
+
 }  // extern "C"
 
+LOCKSWAP_SYMBOLS(lockswap_cancel)
 LOCKSWAP_SYMBOLS(lockswap_thread_create)
 LOCKSWAP_SYMBOLS(lockswap_join)

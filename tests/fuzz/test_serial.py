@@ -58,6 +58,15 @@ static void *get(void *unused) {
   }
   return unused;
 }
+static void release(void *lock) { pthread_mutex_unlock(lock); }
+static void *is_cancelled(void *unused) {
+  static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&own);
+  pthread_cleanup_push(release, &own);
+  for (;;) pthread_cond_wait(&never, &own);
+  pthread_cleanup_pop(1);
+  return unused;
+}
 static void *sleeps(void *unused) {
   pthread_mutex_lock(&m);
   pthread_mutex_unlock(&m);
@@ -68,6 +77,10 @@ int main(int argc, char **argv) {
   pthread_t t[4];
   void *(*what)(void *) = argc > 1 && strcmp(argv[1], "sleeps") == 0 ? sleeps : 0;
   for (int i = 0; i < 4; ++i) pthread_create(&t[i], 0, what ? what : i % 2 ? get : put, 0);
+  pthread_t other;
+  pthread_create(&other, 0, is_cancelled, 0);
+  pthread_cancel(other);
+  pthread_join(other, 0);
   struct timespec at;
   clock_gettime(CLOCK_REALTIME, &at);
   at.tv_nsec = at.tv_nsec / 2;
