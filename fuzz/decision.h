@@ -42,7 +42,9 @@ struct Settings {
   std::uint32_t longest_us = 4000;
   std::uint32_t budget_ms = 300;
   bool spurious = false;
-  bool turns = true;  // choose among those who wait
+  bool turns = true;           // choose among those who wait
+  bool serial = false;         // one thread at a time: serial.h
+  std::uint32_t length = 256;  // points of a run, about
 };
 
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {

@@ -8,6 +8,8 @@
 #include "fuzz/conds.h"
 #include "fuzz/disturb.h"
 #include "fuzz/live.h"
+#include "fuzz/serial.h"
+#include "fuzz/serial_tables.h"
 #include "fuzz/tables.h"
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
@@ -52,10 +54,12 @@ bool read_name(const char*& p, char* name, std::size_t size) noexcept {
   return n != 0;
 }
 
-constinit char live_file[512] = "";
+constinit char live_file[512] = "", log_file[512] = "", schedule_file[512] = "";
+
+const char* or_none(const char* name) noexcept { return name[0] != 0 ? name : nullptr; }
 
 // SEED[,percent=N][,delay=US][,budget=MS][,spurious][,no-turns][,live=FILE]
-//     [,trace=FILE]
+//     [,serial[,steps=FILE][,schedule=FILE]][,trace=FILE]
 bool read(const char* p) noexcept {
   settings.seed = number(p);
   if (settings.seed == kNoNumber) return false;
@@ -72,6 +76,14 @@ bool read(const char* p) noexcept {
       settings.longest_us = static_cast<std::uint32_t>(n);
     } else if (skip(p, ",budget=") && (n = number(p)) >= 1 && n <= 1'000'000) {
       settings.budget_ms = static_cast<std::uint32_t>(n);
+    } else if (skip(p, ",serial")) {
+      settings.serial = true;
+    } else if (skip(p, ",steps=") && read_name(p, log_file, sizeof log_file)) {
+      continue;
+    } else if (skip(p, ",schedule=") && read_name(p, schedule_file, sizeof schedule_file)) {
+      continue;
+    } else if (skip(p, ",length=") && (n = number(p)) >= 1 && n <= 1'000'000'000) {
+      settings.length = static_cast<std::uint32_t>(n);
     } else if (skip(p, ",live=") && read_name(p, live_file, sizeof live_file)) {
       continue;
     } else {
@@ -79,6 +91,20 @@ bool read(const char* p) noexcept {
     }
   }
   return true;
+}
+
+void run_one_at_a_time() noexcept {
+  // Waits are seen in the objects before they happen.
+  if (!Looks::are_known() || !learn_cond_layout())
+    refuse(
+        "lockswap fuzz: locks of this C library have an unknown layout, so threads can't run one "
+        "at a time");
+  if (!serial::prepare(or_none(log_file), or_none(schedule_file)))
+    refuse("lockswap fuzz: the schedule can't be read");
+  active_rwlock = serial_rwlock;
+  active_mutex = serial_mutex;
+  active_cond = serial_cond;
+  active_old_cond = system_old_cond;
 }
 
 void start() noexcept {
@@ -106,8 +132,12 @@ void start() noexcept {
     refuse(line);
   }
   recording::modules = module_functions();
-  prepare_slots(live_file[0] != 0 ? live_file : nullptr);
+  prepare_slots(or_none(live_file));
   Looks::prepare();  // it learns mutexes' layout, too, for threads' ids: system_tid.h
+  if (settings.serial) {
+    run_one_at_a_time();
+    return;
+  }
   active_rwlock = disturbed_rwlock;
   active_mutex = disturbed_mutex;
   const bool chooses = chooses_turns(settings) && prepare_conds();

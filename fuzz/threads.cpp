@@ -6,6 +6,7 @@
 #include "config/environment.h"
 #include "fuzz/disturb.h"
 #include "fuzz/live.h"
+#include "fuzz/serial.h"
 #include "interpose/exports.h"
 #include "interpose/real_function.h"
 #include "interpose/start.h"
@@ -17,10 +18,12 @@ namespace {
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 constinit RealFunction<Create> create("pthread_create", LOCKSWAP_OLDEST);
 constinit RealFunction<decltype(&pthread_join)> join("pthread_join", LOCKSWAP_OLDEST);
+constinit RealFunction<decltype(&pthread_cancel)> cancel("pthread_cancel", LOCKSWAP_OLDEST);
 }  // namespace
 void resolve_thread_functions() noexcept {
   create.get();
   join.get();
+  cancel.get();
 }
 }  // namespace lockswap
 
@@ -32,12 +35,17 @@ struct Beginning {
   void* (*routine)(void*);
   void* argument;
   Me me;
+  serial::Thread* turns;
 };
 
 void* begin(void* p) {
   const Beginning b = *static_cast<Beginning*>(p);
   unmap_pages(p, sizeof(Beginning));
-  begin_thread(b.me);
+  if (settings.serial) {
+    serial::begin(b.turns);
+  } else {
+    begin_thread(b.me);
+  }
   return call_in_frame(b.routine, b.argument);
 }
 
@@ -55,9 +63,15 @@ LOCKSWAP_EXPORTED int lockswap_thread_create(pthread_t* thread, const pthread_at
   void* const page =
       environment_value("LOCKSWAP_FUZZ") != nullptr ? map_pages(sizeof(Beginning)) : nullptr;
   if (page == nullptr) return real(thread, attributes, routine, argument);
-  *static_cast<Beginning*>(page) = {routine, argument, next_child()};
+  serial::Thread* const turns = settings.serial ? serial::create() : nullptr;
+  *static_cast<Beginning*>(page) = {routine, argument, next_child(), turns};
   const int error = real(thread, attributes, begin, page);
   if (error != 0) unmap_pages(page, sizeof(Beginning));
+  if (settings.serial) {
+    serial::created(turns, error == 0 ? thread : nullptr);
+    serial::point(serial::Kind::create, reinterpret_cast<const void*>(routine),
+                  __builtin_return_address(0));
+  }
   return error;
 }
 
@@ -68,10 +82,30 @@ LOCKSWAP_EXPORTED int lockswap_join(pthread_t thread, void** result) {
   const auto* const other = reinterpret_cast<const void*>(thread);
   const fuzz::Waiting waiting(fuzz::Waits::join, other, nullptr, false, __builtin_return_address(0),
                               true);
-  return join.get()(thread, result);
+  if (fuzz::settings.serial) {
+    fuzz::serial::point(fuzz::serial::Kind::join, other, __builtin_return_address(0));
+    while (!fuzz::serial::has_ended(thread)) {
+      fuzz::serial::wait_for(other, false);
+      pthread_testcancel();
+    }
+  }
+  if (fuzz::settings.serial) fuzz::serial::be_patient(true);
+  const int error = join.get()(thread, result);
+  if (fuzz::settings.serial) fuzz::serial::be_patient(false);
+  return error;
+}
+
+// Where one thread runs at a time, one that is cancelled in a wait does not wait in the kernel.
+LOCKSWAP_EXPORTED int lockswap_cancel(pthread_t thread) {
+  using namespace lockswap;
+  ensure_started();
+  const int error = cancel.get()(thread);
+  if (fuzz::settings.serial && error == 0) fuzz::serial::wake(thread);
+  return error;
 }
 
 }  // extern "C"
 
+LOCKSWAP_SYMBOLS(lockswap_cancel)
 LOCKSWAP_SYMBOLS(lockswap_thread_create)
 LOCKSWAP_SYMBOLS(lockswap_join)

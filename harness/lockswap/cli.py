@@ -286,6 +286,11 @@ def audit_command(
     "--delay", type=click.IntRange(1, 1_000_000), metavar="US", help="The longest delay, microseconds.  [4000]"
 )
 @click.option(
+    "--serial",
+    is_flag=True,
+    help="Let one thread run at a time, in an order that the seed chooses and repeats, instead of delays.",
+)
+@click.option(
     "--budget",
     type=click.IntRange(1, 1_000_000),
     metavar="MS",

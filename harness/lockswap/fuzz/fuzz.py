@@ -18,16 +18,17 @@ from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen
 from lockswap.base.text import plural, words
-from lockswap.fuzz import live
+from lockswap.fuzz import serial as of_serial
+from lockswap.fuzz import steps
 from lockswap.fuzz.outcome import Outcome, failure
-from lockswap.fuzz.watch import Watch
+from lockswap.fuzz.serial import Serial
+from lockswap.fuzz.watch import Watch, Watching
 from lockswap.run import executable, extra_preload, program, sanitizer
 from lockswap.run.ended import Ended
 from lockswap.run.preload import clean_environment, ld_preload, lock_variables
 
 FOUND = 3  # as audit's --fail-on-findings
 _UNDISTURBED_SECONDS = 600.0
-_BETWEEN_LOOKS_S = 0.5
 _MOST_AGAIN_S = 600.0  # for runs of the seed that has failed
 
 
@@ -40,6 +41,7 @@ class Request:
     timeout: float | None
     same_output: bool
     spurious: bool
+    serial: bool
     percent: int | None
     delay_us: int | None
     budget_ms: int | None
@@ -74,7 +76,8 @@ def _search(
     disturbed: dict[str, str],
     table: Path,
 ) -> int:
-    undisturbed = _one(request.command, path, plain, table, request.timeout or _UNDISTURBED_SECONDS)
+    watch = Watching(table, None, request.timeout or _UNDISTURBED_SECONDS, 0.0)
+    undisturbed = _one(request.command, path, plain, watch)
     if undisturbed.status == 2 and b"lockswap: " in undisturbed.stderr:
         raise UserError(undisturbed.stderr.decode(errors="replace").strip().removeprefix("lockswap: "))
     start = Ended(request.command, undisturbed.status, stderr=undisturbed.stderr.decode(errors="replace"))
@@ -83,23 +86,40 @@ def _search(
     wrong = failure(undisturbed, undisturbed, False)
     if wrong is not None:
         return _say(request, {"seed": None, "failure": wrong, "runs": 0}, undisturbed)
+    serial: Serial | None = None
+
+    def fails(seen: Outcome) -> str | None:
+        return failure(seen, undisturbed, request.same_output)
+
+    def once(seed: int, words_: list[str], with_places: bool = True) -> Outcome:
+        env = _seeded(disturbed, request, seed, table, words_)
+        log = serial.log if serial is not None else None
+        watch = Watching(table, log, request.timeout, undisturbed.seconds, with_places)
+        return _one(request.command, path, env, watch)
+
     others: Counter[int] = Counter()  # exit statuses that are not the undisturbed run's
+    if request.serial:
+        serial = Serial(table.with_name("steps"), table.with_name("schedule"), once, fails)
+        seen = serial.measure()
+        if (wrong := fails(seen)) is not None:
+            found = {"seed": first, "failure": wrong, "runs": 0, "again": 0, "of": 0}
+            found["order"] = serial.explain([], wrong, request.again, path)
+            return _say(request, found, seen)
     for number in range(request.runs):
         seed = first + number
-
-        def once(seed: int = seed) -> Outcome:
-            env = _seeded(disturbed, request, seed, table)
-            return _one(request.command, path, env, table, request.timeout, undisturbed.seconds)
-
-        seen = once()
-        wrong = failure(seen, undisturbed, request.same_output)
+        said = serial.words() if serial is not None else []
+        seen = once(seed, said)
+        wrong = fails(seen)
         if wrong is None:
             others.update([seen.status] if seen.status not in (None, undisturbed.status) else [])
             continue
-        began, fails = time.monotonic(), list[bool]()
-        while len(fails) < request.again and time.monotonic() - began < _MOST_AGAIN_S:
-            fails.append(failure(once(), undisturbed, request.same_output) is not None)
-        found = {"seed": seed, "failure": wrong, "runs": number + 1, "again": sum(fails), "of": len(fails)}
+        turns = steps.read(serial.log).turns if serial is not None else []
+        began, again = time.monotonic(), list[bool]()
+        while len(again) < request.again and time.monotonic() - began < _MOST_AGAIN_S:
+            again.append(fails(once(seed, said, False)) is not None)
+        found = {"seed": seed, "failure": wrong, "runs": number + 1, "again": sum(again), "of": len(again)}
+        if serial is not None:
+            found["order"] = serial.explain(turns, wrong, request.again, path)
         return _say(request, found, seen)
     found = {"seed": None, "failure": None, "runs": request.runs, "first_seed": first, "disturbed": reached}
     found |= {"exit_status": undisturbed.status, "other_exit_statuses": dict(others)}
@@ -132,21 +152,19 @@ def _with_fuzz(paths: Paths, entries: str) -> str:
     return ":".join([*first, str(paths.fuzz_library), *(entry for entry in listed if entry not in first)])
 
 
-def _seeded(env: dict[str, str], request: Request, seed: int, table: Path) -> dict[str, str]:
+def _seeded(env: dict[str, str], request: Request, seed: int, table: Path, more: list[str]) -> dict[str, str]:
     said = [str(seed)]
     said += [f"percent={request.percent}"] if request.percent is not None else []
     said += [f"delay={request.delay_us}"] if request.delay_us is not None else []
     said += [f"budget={request.budget_ms}"] if request.budget_ms is not None else []
     said += ["spurious"] if request.spurious else []
     said += [f"live={table}"] if "," not in str(table) else []
+    said += more
     return env | {"LOCKSWAP_FUZZ": ",".join(said)}
 
 
-def _one(
-    command: list[str], path: str, env: dict[str, str], table: Path, limit_s: float | None, undisturbed_s: float = 0.0
-) -> Outcome:
-    with table.open("wb") as new:  # without what the run before has left
-        new.truncate(live.TABLE_BYTES)
+def _one(command: list[str], path: str, env: dict[str, str], how: Watching) -> Outcome:
+    how.begin()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         began = time.monotonic()
         try:
@@ -158,9 +176,9 @@ def _one(
             raise UserError(program.cannot_start(command[0], path, error)) from error
         status, hang = None, None
         try:
-            watch = Watch(child.pid, table, limit_s, undisturbed_s)
+            watch = Watch(child.pid, how)
             while hang is None and status is None:
-                status = _wait(child, min(_BETWEEN_LOOKS_S, limit_s or _BETWEEN_LOOKS_S))
+                status = _wait(child, how.between_looks_s)
                 hang = watch.look() if status is None else None
         finally:  # also what it left behind, and after Ctrl-C
             if child.poll() is None or status is None:
@@ -204,10 +222,14 @@ def _text(found: dict, last: Outcome) -> str:
         return f"lockswap fuzz: {found['failure']}: nothing follows from these runs{said}"
     if found["seed"] is None:
         return f"lockswap fuzz: it fails undisturbed: {found['failure']}{said}"
+    order = "".join(f"{line}\n" for line in of_serial.as_text(found["order"])) if "order" in found else ""
+    if found["runs"] == 0:
+        return f"lockswap fuzz: the oldest thread that can run does: {found['failure']}{said}\n{order}".rstrip()
+    how = "--serial " if order else ""
     return (
-        f"lockswap fuzz: run {found['runs']}, seed {found['seed']}: {found['failure']}{said}\n"
+        f"lockswap fuzz: run {found['runs']}, seed {found['seed']}: {found['failure']}{said}\n{order}"
         f"lockswap fuzz: the same seed fails in {found['again']} of {found['of']} more runs; "
-        f"to see it again: --seed {found['seed']} --runs 1"
+        f"to see it again: {how}--seed {found['seed']} --runs 1"
     )
 
 

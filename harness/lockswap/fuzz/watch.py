@@ -9,13 +9,16 @@ from pathlib import Path
 
 from lockswap.base.errors import UserError
 from lockswap.base.text import plural
-from lockswap.fuzz import live
+from lockswap.fuzz import live, steps
 from lockswap.fuzz.outcome import Hang
 from lockswap.profile import why
 from lockswap.profile.live import State
 
 FAR_S = 300.0  # at least; a run that still does something then is called a hang, too
 _TIMES_UNDISTURBED = 20
+_BETWEEN_LOOKS_S = 0.5
+_BETWEEN_LOOKS_OF_ONE_THREAD_S = 0.01
+_NOBODY_IS_LEFT = "all threads wait, and nobody is left to wake them"
 _NOBODY_LEFT_S = 2.0
 _IDLE_S = 10.0
 _UNTIL_A_DEADLINE_S = 60.0
@@ -42,12 +45,37 @@ class Task:
     switches: int = 0
 
 
+@dataclass(frozen=True)
+class Watching:
+    """How a run is watched."""
+
+    table: Path
+    log: Path | None  # of one thread at a time
+    limit_s: float | None
+    undisturbed_s: float
+    with_places: bool = True
+
+    def begin(self) -> None:
+        """New files, without what the run before has left."""
+        for file, size in ((self.table, live.TABLE_BYTES), (self.log, steps.LOG_BYTES)):
+            if file is not None:
+                file.unlink(missing_ok=True)
+                with file.open("wb") as new:
+                    new.truncate(size)
+
+    @property
+    def between_looks_s(self) -> float:
+        between = _BETWEEN_LOOKS_S if self.log is None else _BETWEEN_LOOKS_OF_ONE_THREAD_S
+        return min(between, self.limit_s or between)
+
+
 class Watch:
     """Of one run: `look` from time to time."""
 
-    def __init__(self, session: int, table: Path, limit_s: float | None, undisturbed_s: float) -> None:
-        self._session, self._table = session, table
-        self._limit_s, self._undisturbed_s = limit_s, undisturbed_s
+    def __init__(self, session: int, how: Watching) -> None:
+        self._session, self._table, self._log = session, how.table, how.log
+        self._limit_s, self._undisturbed_s, self._with_places = how.limit_s, how.undisturbed_s, how.with_places
+        self._next_look_s = 0.0
         self._began = self._changed = time.monotonic()
         self._points, self._pids, self._cpu_s = b"", frozenset[int](), 0.0
         self._sleeps: dict[int, int] = {}
@@ -56,6 +84,14 @@ class Watch:
 
     def look(self) -> Hang | None:
         passed = time.monotonic() - self._began
+        if self._log is not None and steps.is_deadlock(self._log):
+            # Perhaps there is a thread that has not come to a lock function yet.
+            tasks = _tasks(self._session)
+            if tasks and _nobody_is_left(tasks):
+                return self._hang(_NOBODY_IS_LEFT, tasks)
+        if passed < self._next_look_s:
+            return None
+        self._next_look_s = passed + _BETWEEN_LOOKS_S / 2
         tasks = _tasks(self._session)
         idle = self._idle_s(tasks)
         if self._limit_s is not None and passed >= self._limit_s:
@@ -68,7 +104,7 @@ class Watch:
         if self._limit_s is not None or not tasks:
             return None
         if idle >= max(_NOBODY_LEFT_S, 2 * self._undisturbed_s) and _nobody_is_left(tasks):
-            return self._hang("all threads wait, and nobody is left to wake them", tasks)
+            return self._hang(_NOBODY_IS_LEFT, tasks)
         waits = any(one.ends_itself and self._sleeps.get(tid) == one.switches for tid, one in tasks.items())
         least = _UNTIL_A_DEADLINE_S if waits else _IDLE_S
         if idle >= max(least, (6 if waits else 2) * self._undisturbed_s):
@@ -104,11 +140,15 @@ class Watch:
         self._next_search_s = passed + 0.5 if now else 2 * passed
         if not known:
             return None
-        circles = "a deadlock" if len(known) == 1 else f"{len(known)} deadlocks"
-        return Hang(f"{circles} of {plural(max(map(len, known)), 'thread')}", _report(states))
+        return Hang(_deadlocks(list(map(len, known))), _report(states))
 
     def _hang(self, how: str, tasks: dict[int, Task]) -> Hang:
-        return Hang(how, _report(self._states(tasks)))
+        if not self._with_places:
+            return Hang(how)
+        states = self._states(tasks)
+        if how == _NOBODY_IS_LEFT and (cycles := [one for state in states for one in state.cycles()]):
+            how = _deadlocks(list(map(len, cycles)))
+        return Hang(how, _report(states))
 
     def _states(self, tasks: dict[int, Task]) -> list[State]:
         found, table = [], _read(self._table)
@@ -117,6 +157,11 @@ class Watch:
             with contextlib.suppress(UserError, OSError):
                 found.append(live.state(pid, table, futexes))
         return [one for one in found if one.threads]
+
+
+def _deadlocks(sizes: list[int]) -> str:
+    circles = "a deadlock" if len(sizes) == 1 else f"{len(sizes)} deadlocks"
+    return f"{circles} of {plural(max(sizes), 'thread')}"
 
 
 def _report(states: list[State]) -> str:

@@ -1,0 +1,123 @@
+// The functions of POSIX as serial.h runs them, one thread at a time, before those of the next
+// library in line.
+#pragma once
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <pthread.h>
+
+#include "fuzz/live.h"
+#include "fuzz/serial.h"
+#include "fuzz/tables.h"
+#include "platform/object_layout.h"
+
+namespace lockswap::fuzz {
+
+struct Serial {
+  static int on(auto call, auto... args) noexcept { return call.next(args...); }
+
+  template <LockCall C>
+  static int on(C call, auto* l, auto... args) noexcept {
+    serial::point(C::kReads ? serial::Kind::lock_shared : serial::Kind::lock, l, call.caller);
+    const int result = acquire(call, l, args...);
+    if (result == 0 || result == EOWNERDEAD) {
+      note_hold(l, call.caller, waits_for(l, C::kReads));
+    } else if (result == EBUSY) {
+      serial::point(serial::Kind::attempt, l, call.caller);
+    }
+    count_point();
+    return result;
+  }
+  static int on(UnlockCall auto call, auto* l) noexcept {
+    const int result = call.next(l);
+    if (result == 0) forget_hold(l);
+    serial::wake_all(l);
+    serial::point(serial::Kind::unlock, l, call.caller);
+    count_point();
+    return result;
+  }
+  template <WaitCall C>
+  static int on(C call, pthread_cond_t* c, pthread_mutex_t* m, auto... args) {
+    if (!is_valid_deadline(args...) || (flags(c) & kShared) != 0) return C::next(c, m, args...);
+    serial::point(serial::Kind::wait, c, call.caller);
+    pthread_testcancel();
+    if (const int error = system_mutex.unlock(m); error != 0) return error;
+    const void* const caller = forget_hold(m);
+    serial::wake_all(m);
+    bool woken = false;
+    {
+      const Waiting waiting(Waits::cond, c, m, C::kHasDeadline, call.caller, true);
+      woken = serial::wait_for(c, C::kHasDeadline);
+      if (!woken) sleep_until(c, args...);
+    }
+    int error = 0;
+    {
+      const Waiting waiting(Waits::mutex, m, nullptr, false, call.caller, true);
+      while (is_taken(m, false))
+        serial::wait_for(m, false);
+      error = system_mutex.lock(m);
+    }
+    note_hold(m, caller != nullptr ? caller : call.caller, Waits::mutex);
+    count_point();
+    pthread_testcancel();  // one that was cancelled was woken for that
+    if (error != 0) return error;
+    return woken ? 0 : ETIMEDOUT;
+  }
+  template <SignalCall C>
+  static int on(C call, pthread_cond_t* c) noexcept {
+    if ((flags(c) & kShared) != 0) return C::next(c);
+    constexpr bool kAll = C::kAct == lockswap::Act::broadcast;
+    serial::point(kAll ? serial::Kind::broadcast : serial::Kind::signal, c, call.caller);
+    note_signal(c, call.caller, kAll);
+    if (kAll) {
+      serial::wake_all(c);
+    } else {
+      serial::wake_one(c);
+    }
+    count_point();
+    return 0;
+  }
+
+ private:
+  // glibc's flags in the object.
+  static constexpr unsigned kShared = 1;
+  static constexpr unsigned kMonotonic = 2;
+
+  static unsigned flags(const pthread_cond_t* c) noexcept {
+    unsigned word;
+    std::memcpy(&word, reinterpret_cast<const char*>(c) + byte_of(object_layout.cond_flags),
+                sizeof word);
+    return word;
+  }
+  static Waits waits_for(const pthread_mutex_t*, bool) noexcept { return Waits::mutex; }
+  static Waits waits_for(const pthread_rwlock_t*, bool reads) noexcept {
+    return reads ? Waits::to_read : Waits::to_write;
+  }
+  static void sleep_until(pthread_cond_t*) noexcept {}
+  static void sleep_until(pthread_cond_t* c, const timespec* at) noexcept {
+    sleep_until(c, (flags(c) & kMonotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME, at);
+  }
+  static void sleep_until(pthread_cond_t*, clockid_t clock, const timespec* at) noexcept {
+    raw_syscall(SYS_clock_nanosleep, clock, TIMER_ABSTIME, reinterpret_cast<long>(at), 0);
+  }
+  template <class C>
+  static int acquire(C call, auto* l, auto... args) noexcept {
+    if constexpr (C::kForm != Form::attempt) {
+      if (is_valid_deadline(args...) && is_taken(l, C::kReads)) {
+        const Waiting waiting(waits_for(l, C::kReads), l, nullptr, C::kHasDeadline, call.caller,
+                              true);
+        // At its deadline the thread makes the call, which knows what to return.
+        while (is_taken(l, C::kReads) && serial::wait_for(l, C::kHasDeadline)) {}
+        return C::next(l, args...);
+      }
+    }
+    return C::next(l, args...);
+  }
+};
+
+inline constexpr RwOps serial_rwlock = around<Serial, system_rwlock>;
+inline constexpr MutexOps serial_mutex = around<Serial, system_mutex>;
+inline constexpr CondOps serial_cond = around<Serial, system_cond>;
+
+}  // namespace lockswap::fuzz
