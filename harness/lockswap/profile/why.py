@@ -261,13 +261,19 @@ def _alike(state: State, waiting: list[Thread]) -> list[list[Thread]]:
         signals = state.signals.get(wait.lock.address, []) if wait.lock.kind == "cond" else []
         last = min(signals, key=lambda one: one.age_ns, default=None)
         key = (
-            *(wait.lock, wait.mode, wait.stack, state.has_deadline(thread)),
+            *(wait.lock, wait.mode, state.has_deadline(thread)),
             (wait.mutex, last, state.is_signalled(wait), last.age_ns > wait.age_ns) if last else None,
             tuple(sorted(one.tid for one in state.blockers(thread))),
             tuple((hold.lock, hold.mode, hold.place) for hold in thread.holds),
         )
-        groups.setdefault(key, []).append(thread)
-    return list(groups.values())
+        groups.setdefault((key, wait.stack), []).append(thread)
+    # A wait soon after another one has only its line: it is taken for one of the stacks that begin with it.
+    for (key, stack), threads in list(groups.items()):
+        longer = [other for other in groups if other[0] == key and other[1][: len(stack)] == stack != other[1]]
+        if longer:
+            groups[longer[0]] = sorted(groups[longer[0]] + threads, key=lambda one: -_wait(one).age_ns)
+            del groups[(key, stack)]
+    return sorted(groups.values(), key=lambda threads: -_wait(threads[0]).age_ns)
 
 
 def _several(threads: list[Thread]) -> str:
