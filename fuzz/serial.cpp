@@ -93,7 +93,12 @@ std::uint32_t module_of(const recording::Loaded& at) noexcept {
   }
   if (n == Log::kModules || at.path == nullptr) return Log::kModules;
   world->base[n] = at.begin;
-  std::strncpy(log_->module[n], at.path, sizeof log_->module[n] - 1);
+  if (at.path[0] != 0) {
+    std::strncpy(log_->module[n], at.path, sizeof log_->module[n] - 1);
+  } else {  // the program, which need not be the one that was started first
+    raw_syscall(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>("/proc/self/exe"),
+                reinterpret_cast<long>(log_->module[n]), sizeof log_->module[n] - 1);
+  }
   log_->modules.store(n + 1, relaxed);
   return static_cast<std::uint32_t>(n);
 }

@@ -135,7 +135,7 @@ def test_a_thread_that_sleeps_loses_its_turn_and_it_is_said(right, tmp_path):
 @pytest.mark.parametrize("race", ["order"])
 def test_a_race_is_found_and_its_order_shown(race):
     words = ("--seed", 1, "--runs", 200, "--again", 3, "--same-output")
-    done = lockswap("fuzz", "--json", "--serial", *words, "--", RACES, race)
+    done = lockswap("fuzz", "--json", "--serial", *words, "--", "sh", "-c", f"{RACES} {race}; exit $?")
     found = json.loads(done.stdout)
     assert done.returncode == 3 and found["failure"].startswith(WRONG[race]), found
     order = found["order"]

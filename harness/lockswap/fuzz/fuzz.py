@@ -103,7 +103,7 @@ def _search(
         seen = serial.measure()
         if (wrong := fails(seen)) is not None:
             found = {"seed": first, "failure": wrong, "runs": 0, "again": 0, "of": 0}
-            found["order"] = serial.explain([], wrong, request.again, path)
+            found["order"] = serial.explain([], wrong, request.again)
             return _say(request, found, seen)
     for number in range(request.runs):
         seed = first + number
@@ -119,7 +119,7 @@ def _search(
             again.append(fails(once(seed, said, False)) is not None)
         found = {"seed": seed, "failure": wrong, "runs": number + 1, "again": sum(again), "of": len(again)}
         if serial is not None:
-            found["order"] = serial.explain(turns, wrong, request.again, path)
+            found["order"] = serial.explain(turns, wrong, request.again)
         return _say(request, found, seen)
     found = {"seed": None, "failure": None, "runs": request.runs, "first_seed": first, "disturbed": reached}
     found |= {"exit_status": undisturbed.status, "other_exit_statuses": dict(others)}

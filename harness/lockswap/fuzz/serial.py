@@ -37,7 +37,7 @@ class Serial:
         self.length = max(1, len(steps.read(self.log).steps))
         return seen
 
-    def explain(self, turns: list[Turn], wrong: str, again: int, program: str) -> dict:
+    def explain(self, turns: list[Turn], wrong: str, again: int) -> dict:
         """How the order of the last run can be shorter; `wrong`: what is wrong with it."""
         first = steps.read(self.log)
 
@@ -53,7 +53,7 @@ class Serial:
             self.play(turns)
         else:
             found["schedule"] = None
-        found["steps"] = steps.as_text(steps.read(self.log) if found["schedule"] is not None else first, program)
+        found["steps"] = steps.as_text(steps.read(self.log) if found["schedule"] is not None else first)
         return found
 
 

@@ -100,9 +100,9 @@ def shortened(turns: list[Turn], fails: Callable[[list[Turn]], bool], most: int)
     return turns
 
 
-def as_text(log: Log, program: str) -> list[str]:
+def as_text(log: Log) -> list[str]:
     """The steps in their order, a paragraph for what a thread does in one go."""
-    modules = [{"path": path or program, "build_id": ""} for path in log.modules]
+    modules = [{"path": path, "build_id": ""} for path in log.modules]
     known = {
         "modules": modules,
         "locks": [{"object": [one.variable - 1, one.at[1]]} for one in log.steps if one.variable],
