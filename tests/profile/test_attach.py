@@ -16,8 +16,7 @@ sys.path.insert(0, str(ROOT / "harness"))
 
 from lockswap.base.paths import Paths
 from lockswap.outside import target, unwind
-from lockswap.profile import unrecorded, why
-from lockswap.profile.attach import Attached
+from lockswap.profile import why
 from lockswap.profile.live import State
 
 HUNG = PROGRAMS / "profile_hung"
@@ -52,7 +51,7 @@ def ask(pid: int, until: Callable[[dict], object]) -> dict:
 
 
 def state_of(pid: int) -> State:
-    return unrecorded.read(Attached(pid, needs_recording=False))
+    return why.look(Paths.find(), pid)[1]
 
 
 def named(found: dict, name: str) -> dict:
