@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "harness"))
 
-from lockswap.profile import why  # noqa: E402
+from lockswap.profile import why_text  # noqa: E402
 from lockswap.profile.live import Lock, Signal, State, Thread, Wait  # noqa: E402
 from lockswap.profile.names import Function  # noqa: E402
 
@@ -41,6 +41,6 @@ def test_a_wait_of_which_only_the_line_is_known_is_one_of_its_stack():
     stack, other = (Function("take"), Function("work")), (Function("elsewhere"), Function("work"))
     waits = [Wait(COND, 0, "exclusive", age, False, frames) for age, frames in ((9, stack[:1]), (7, stack), (8, other))]
     threads = {n: Thread(n, "w", "sleeps", wait=wait) for n, wait in enumerate(waits)}
-    said = why.as_text(State(1, "p", threads, {}, 0))
+    said = why_text.as_text(State(1, "p", threads, {}, 0))
     assert "2 threads (w: 0, 1) have waited 7 ns to 9 ns for cond changed:" in said
     assert "Thread 2 (w) has waited 8 ns for cond changed:" in said

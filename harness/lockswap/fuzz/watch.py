@@ -11,7 +11,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.text import plural
 from lockswap.fuzz import live, steps
 from lockswap.fuzz.outcome import Hang
-from lockswap.profile import why
+from lockswap.profile import why_text
 from lockswap.profile.live import State
 
 FAR_S = 300.0  # at least; a run that still does something then is called a hang, too
@@ -165,7 +165,7 @@ def _deadlocks(sizes: list[int]) -> str:
 
 
 def _report(states: list[State]) -> str:
-    return "\n".join(_first_lines(why.as_text(one)) for one in states if one.threads)
+    return "\n".join(_first_lines(why_text.as_text(one)) for one in states if one.threads)
 
 
 def _first_lines(text: str) -> str:
