@@ -25,7 +25,7 @@ from lockswap.base.paths import Paths
 from lockswap.outside import glibc, machine, target, unwind
 from lockswap.outside.stacks import Stacks
 from lockswap.outside.stop import Stops
-from lockswap.profile import sampled_report, unrecorded, why
+from lockswap.profile import sampled_report, why
 from lockswap.profile.attach import Attached
 from lockswap.profile.live import State
 from lockswap.profile.sampled import Sampler
