@@ -65,7 +65,8 @@ def as_text(order: dict) -> list[str]:
         lines.append(f"lockswap fuzz: the order can't be repeated for certain: {why}")
     if order["schedule"] is None:
         return ["lockswap fuzz: the steps of that run, which does not fail when they are played again:", *lines]
-    fewer = f"{plural(order['turns'], 'turn')} shortened to {len(order['schedule'])}"
+    turns, left = order["turns"], len(order["schedule"])
+    fewer = f"{plural(turns, 'turn')} shortened to {left}" if left < turns else plural(turns, "turn")
     lines.append(f"lockswap fuzz: this order, {fewer}, fails in {order['fails_again']} of {order['of']} more runs")
     return ["lockswap fuzz: an order that fails:", *lines]
 
