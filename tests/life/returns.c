@@ -187,16 +187,22 @@ static void* waits_on_semaphore(void* unused) {
   return unused;
 }
 
-// Each depth is another stack, which a profile unwinds if it takes the call for a signal that
+// Each path is another stack, which a profile unwinds if it takes the call for a signal that
 // somebody waits for.
-static __attribute__((noinline)) int signal_at(int depth, int on_cond) {
-  if (depth == 0) return on_cond ? pthread_cond_signal(&cond) : sem_post(&semaphore);
-  const int result = signal_at(depth - 1, on_cond);
-  __asm__ volatile("" ::: "memory");
+static __attribute__((noinline)) int signal_by(int path, int on_cond) {
+  if (path <= 1) return on_cond ? pthread_cond_signal(&cond) : sem_post(&semaphore);
+  int result;
+  if (path % 2 == 0) {
+    result = signal_by(path / 2, on_cond);
+    __asm__ volatile("/* even */" ::: "memory");
+  } else {
+    result = signal_by(path / 2, on_cond);
+    __asm__ volatile("/* odd */" ::: "memory");
+  }
   return result;
 }
 static void cancelled(int on_cond) {
-  enum { kSleep = 100000, kWaits = 3, kDepths = 20 };
+  enum { kSleep = 100000, kWaits = 3, kPaths = 100 };
   sem_init(&semaphore, 0, 0);
   for (int i = 0; i <= kWaits; ++i) {
     pthread_t thread;
@@ -205,8 +211,8 @@ static void cancelled(int on_cond) {
     usleep(kSleep);  // whether it waits by then or not, it is cancelled
     pthread_cancel(thread);
     if (!stays) pthread_join(thread, NULL);
-    for (int depth = 0; i == kWaits - 1 && depth < kDepths; ++depth)
-      signal_at(depth, on_cond);
+    for (int path = 1; i == kWaits - 1 && path <= kPaths; ++path)
+      signal_by(path, on_cond);
     if (i == kWaits - 1) sem_init(&semaphore, 0, 0);
   }
   while (getchar() != EOF) {}
