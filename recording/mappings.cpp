@@ -7,25 +7,30 @@
 
 namespace lockswap::recording {
 
-Mappings::Mappings() noexcept
-    : fd_(raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/maps"),
-                      O_RDONLY | O_CLOEXEC)) {}
-Mappings::~Mappings() {
+// The former is empty once the first thread has ended; the latter is there since Linux 3.17.
+Mappings::Mappings() noexcept {
+  if (!open("/proc/self/maps")) open("/proc/thread-self/maps");
+}
+Mappings::~Mappings() { close(); }
+
+void Mappings::close() noexcept {
   if (fd_ >= 0) raw_syscall(SYS_close, fd_);
 }
-
-char Mappings::next_char() noexcept {
-  if (at_ == size_) {
-    at_ = 0;
-    size_ =
-        fd_ < 0 ? 0 : raw_syscall(SYS_read, fd_, reinterpret_cast<long>(buffer_), sizeof buffer_);
-    if (size_ <= 0) {
-      size_ = 0;
-      return 0;
-    }
-  }
-  return buffer_[at_++];
+bool Mappings::open(const char* path) noexcept {
+  close();
+  fd_ = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
+  return read_more();
 }
+
+// Returns false at the end.
+bool Mappings::read_more() noexcept {
+  at_ = 0;
+  size_ = fd_ < 0 ? 0 : raw_syscall(SYS_read, fd_, reinterpret_cast<long>(buffer_), sizeof buffer_);
+  if (size_ < 0) size_ = 0;
+  return size_ != 0;
+}
+
+char Mappings::next_char() noexcept { return at_ == size_ && !read_more() ? '\0' : buffer_[at_++]; }
 
 // A number and the character behind it.
 std::uint64_t Mappings::hex(char& behind) noexcept {

@@ -24,11 +24,14 @@ class Mappings {
   bool next(Mapping& into) noexcept;
 
  private:
+  bool open(const char* path) noexcept;
+  void close() noexcept;
+  bool read_more() noexcept;
   char next_char() noexcept;  // 0 at the end
   std::uint64_t hex(char& behind) noexcept;
   char behind_word() noexcept;
 
-  long fd_;
+  long fd_ = -1;
   long at_ = 0;
   long size_ = 0;
   char buffer_[512] = {};

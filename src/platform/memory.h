@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fcntl.h>
+#include <initializer_list>
 #include <unistd.h>
 
 #include <sys/mman.h>
@@ -37,14 +38,19 @@ inline void unmap_pages(void* p, std::size_t bytes) noexcept {
 // False also where the kernel does not say. Three system calls: some microseconds.
 inline bool is_shared_memory(const void* p) noexcept {
   constexpr std::uint64_t kFileOrShared = std::uint64_t{1} << 61;  // private ones are no file's
-  const long fd = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/pagemap"),
-                              O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
   const auto page = reinterpret_cast<std::uintptr_t>(p) / static_cast<std::size_t>(getpagesize());
   std::uint64_t entry = 0;
-  const long got = raw_syscall(SYS_pread64, fd, reinterpret_cast<long>(&entry), sizeof entry,
-                               static_cast<long>(page * sizeof entry));
-  raw_syscall(SYS_close, fd);
+  long got = 0;
+  // The former is empty once the first thread has ended; the latter is there since Linux 3.17.
+  for (const char* path : {"/proc/self/pagemap", "/proc/thread-self/pagemap"}) {
+    const long fd =
+        raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    got = raw_syscall(SYS_pread64, fd, reinterpret_cast<long>(&entry), sizeof entry,
+                      static_cast<long>(page * sizeof entry));
+    raw_syscall(SYS_close, fd);
+    if (got != 0) break;
+  }
   return got == sizeof entry && (entry & kFileOrShared) != 0;
 }
 

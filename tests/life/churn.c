@@ -75,13 +75,18 @@ static void print_memory(void) {
   read_file("/proc/self/smaps_rollup", text, sizeof text);
   // Not the pages of files: whether they are private, or dirty, depends on others.
   const long own = field(text, "Anonymous:") + field(text, "Swap:");
-  read_file("/proc/self/status", text, sizeof text);
-  const long size = field(text, "VmSize:");
+  // Not VmSize, which is an emulator's where one runs the program.
   read_file("/proc/self/maps", text, sizeof text);
+  unsigned long size = 0;
   int maps = 0;
-  for (const char* c = text; *c != 0; ++c)
-    maps += *c == '\n';
-  printf("%ld %ld %d\n", own, size, maps);
+  for (char* line = text; *line != 0; ++maps) {
+    char* end = line;
+    const unsigned long begin = strtoul(line, &end, 16);
+    size += (strtoul(end + 1, NULL, 16) - begin) / 1024;
+    line += strcspn(line, "\n");
+    line += *line != 0;
+  }
+  printf("%ld %lu %d\n", own, size, maps);
 }
 
 // ---- what threads do

@@ -183,6 +183,17 @@ static void in_file(const char* path) {
   CHECK(o == MAP_FAILED);
   use(o);
 }
+// This program again, also where an emulator runs it, which is no program of the emulator's then.
+static void execute(const char* mode, const char* path) {
+  char self[4096];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  CHECK(length <= 0);
+  self[length] = 0;
+  const char* emulator = getenv("TESTS_EMULATOR");
+  if (emulator != NULL && *emulator != 0) execl(emulator, emulator, self, mode, path, NULL);
+  execl(self, self, mode, path, NULL);
+  _exit(2);
+}
 // The stamp of the process that used it last is this one's by chance: docs/interposition.md.
 static int has_my_stamp(const Rwlock* lock) {
   static Rwlock mine;
@@ -194,10 +205,8 @@ static void copied(const char* path) {
   const int fd = open(path, O_RDWR);
   Objects* o = malloc(sizeof *o);
   CHECK(pread(fd, o, sizeof *o, 0) != sizeof *o);
-  if (has_my_stamp(&o->rwlock)) {  // as another program the process has another one
-    execl("/proc/self/exe", "strange_objects", "copied", path, NULL);
-    _exit(2);
-  }
+  // As another program the process has another one.
+  if (has_my_stamp(&o->rwlock)) execute("copied", path);
   use(o);
   CHECK(pwrite(fd, o, sizeof *o, 0) != sizeof *o);
 }
@@ -251,8 +260,7 @@ int main(int argc, char** argv) {
         in_file(path);
         _exit(0);
       }
-      execl("/proc/self/exe", argv[0], mode, path, NULL);
-      _exit(2);
+      execute(mode, path);
     }
     int status = -1;
     waitpid(child, &status, 0);

@@ -9,9 +9,11 @@ Exit status 1 if a test fails.
 import sys
 
 from choices import choices
-from under import need, run_tests, under_test
+from under import emulated, need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER")
+# qemu 10.0 fails itself where /proc/self/maps is opened after the first thread has ended. A recording does that.
+NOT_EMULATED = {("a profile", "main-exits"), ("a profile", "main-is-cancelled")}
 
 
 def test_every_case() -> None:
@@ -21,6 +23,8 @@ def test_every_case() -> None:
         need("wrong" not in glibcs.stdout, f"{case}, without lockswap: {glibcs.stdout!r}")
     for choice, variables in choices(under):
         for case, glibcs in want.items():
+            if emulated.EMULATOR and (choice, case) in NOT_EMULATED:
+                continue
             mine = under.run("thread_ends", case, **variables)
             need(mine.stdout == glibcs.stdout, f"{choice}: {case}: {mine.stdout!r}, without lockswap {glibcs.stdout!r}")
             status = f"status {mine.returncode}, without lockswap {glibcs.returncode}"

@@ -1,10 +1,13 @@
 #include "platform/process.h"
 
+#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
 #include <set>
 #include <signal.h>
+#include <string>
+#include <thread>
 #include <unistd.h>
 
 #include <sys/mman.h>
@@ -208,6 +211,19 @@ TEST(SharedMemory, IsToldFromPrivate) {
   };
   EXPECT_TRUE(right());
   EXPECT_EQ(in_child(fork(), right), 0);
+  // Once the first thread has ended, without pthread_exit, which would unwind the test.
+  const pid_t child = fork();
+  if (child == 0) {
+    std::thread([&] {
+      alarm(60);
+      const std::string file = "/proc/self/task/" + std::to_string(getpid()) + "/stat";
+      for (std::string words; words.find(") Z ") == std::string::npos;)
+        std::getline(std::ifstream(file), words);
+      _exit(right() ? 0 : 1);
+    }).detach();
+    syscall(SYS_exit, 0);
+  }
+  EXPECT_EQ(in_child(child, {}), 0);
   close(fd);
 }
 
