@@ -124,7 +124,7 @@ class _Unseen:
     def _look_at(self, tid: int, one: Sleeper) -> _Closer:
         if self._stacks is None:
             self._stacks = Stacks(self._target)
-        stack = self._stacks.asleep(self._tasks[tid].tid, one.glimpse)
+        stack = self._stacks.asleep(self._tasks[tid].tid, one.glimpse.call)
         if one.futex is None:
             return _Closer(stack, None)
         return _Closer(stack, waited_for(self._target, one.futex, split(stack).functions, self._tasks.keys()))
