@@ -167,9 +167,18 @@ class _Unseen:
             stack = recorded or (self._places.stack(asleep.frames) if asleep is not None else [])
             if any(_plain(one.name) == name for one in stack):
                 inside.append(tid)
-            elif not (_is_whole(asleep) if asleep is not None else without_starts(list(recorded)) != list(recorded)):
+            elif not (
+                self._is_whole(asleep) if asleep is not None else without_starts(list(recorded)) != list(recorded)
+            ):
                 return 0  # it may be this one
         return inside[0] if len(inside) == 1 and not self._seen.others else 0
+
+    def _is_whole(self, stack: Stack) -> bool:
+        """Without the frame pointer, which the kernel doesn't show, it may end too early."""
+        if not stack.frames or is_libc(stack.frames[-1].file):
+            return bool(stack.frames)
+        named = self._places.stack(stack.frames)
+        return bool(named) and named[-1].name in ("main", "_start")
 
     def _in_routine(self, once: int) -> int:
         """The thread that runs the routine of a pthread_once_t; 0: it isn't found.
@@ -203,12 +212,6 @@ class _Unseen:
     def _recorded_stack(self, tid: int) -> tuple[Function, ...]:
         thread = self._state.threads.get(tid)
         return thread.wait.stack if thread is not None and thread.wait is not None else ()
-
-
-def _is_whole(stack: Stack) -> bool:
-    """Without the frame pointer, which the kernel doesn't show, it may end too early."""
-    last = stack.frames[-1] if stack.frames else None
-    return last is not None and (is_libc(last.file) or last.symbol in ("main", "_start"))
 
 
 def _plain(function: str) -> str:
