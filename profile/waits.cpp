@@ -108,8 +108,9 @@ void charge(Thread& t, const Pending& p, const Found& f) noexcept {
   }
   pair->waits.fetch_add(1, relaxed);
   pair->wait_ns.fetch_add(ns, relaxed);
-  if (f.at != 0) {
-    pair->until_release_ns.fetch_add(std::min(ns, Ticks::ns_between(p.begin, f.at)), relaxed);
+  // Behind a long hold others held the lock, too: what is left after the last is the scheduler's.
+  if (const std::uint64_t until = max_of(f.at, p.until); f.at != 0) {
+    pair->until_release_ns.fetch_add(std::min(ns, Ticks::ns_between(p.begin, until)), relaxed);
   }
   std::uint64_t most = pair->most_ns.load(relaxed);
   while (most < ns && !pair->most_ns.compare_exchange(most, ns, relaxed)) {}
@@ -354,6 +355,8 @@ void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::u
   o.has_long_waits.store(kMostExpected, relaxed);
   const std::uint32_t stack = wait.stack != 0 ? wait.stack : take_stack(t, caller);
   Pending p{&o, 0, wait.begin, end, seen.number, stack, mode, holds_locks(t)};
+  p.release = o.release.load(acquire);  // pairs with announce_release
+  if (mode != Mode::shared) p.until = ended_at(p);
   p.release = release_that_ended(p);
   charge_wait(t, p);
 }

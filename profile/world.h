@@ -91,7 +91,8 @@ struct Pending {
   std::uint32_t class_number;
   std::uint32_t stack;
   Mode mode;
-  bool holding;  // the thread held locks meanwhile
+  bool holding;             // the thread held locks meanwhile
+  std::uint64_t until = 0;  // when the last hold ended, if it is another one than is charged
 };
 
 // A lock that the thread took lately: what it needs for the next time. Only locks that are counted.
