@@ -130,12 +130,12 @@ void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept 
   Looks::prepare();
   if (!profile::begin(profile_folder(), module_functions())) {
     // A forbidden place is no reason to stop a program that was started by the profiled one.
-    static constinit char line[4200];  // a folder's name may be as long
+    static constinit char line[4200];  // the folder's name has up to 4,000 bytes
     Text text(line, sizeof line);
     text << "lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in ";
     put_error(text << profile_folder() << ": ", recording::file_error());
+    text << "\n";
     say(line);
-    say("\n");
     return;
   }
   rwlock = profile::over_rwlock(rwlock);

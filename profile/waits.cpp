@@ -127,22 +127,27 @@ bool ended(const Pending& p, const Found& f) noexcept {
   return Ticks::ns_between(f.at, p.begin) <= kSkewNs && Ticks::ns_between(p.end, f.at) <= kSkewNs;
 }
 
-// Readers keep no reader waiting. One that is slow to wake finds the releases of those that went in
-// with it, and it was the writer before them that ended its wait. Without such a writer it is the
-// last release: the reader waited behind a writer that then gave up.
-// Those that went in one after the other behind a long hold were kept by that, not by each other.
-Ref release_that_ended(const Pending& p) noexcept {
-  Pending by_long = p;
-  by_long.release = long_release_of(*p.object).load(acquire);  // pairs with announce_end
-  const std::uint64_t at = ended_at(by_long);
-  if (at != 0 && 2 * Ticks::ns_between(p.begin, at) > Ticks::ns_between(p.begin, p.end))
-    return by_long.release;
-  if (p.mode == Mode::shared) {
-    Pending by_writer = p;
-    by_writer.release = p.object->by_writer.load(acquire);
-    if (ended_at(by_writer) != 0) return by_writer.release;
+// Finds the release that ended the wait. Readers keep no reader waiting: one that is slow to wake
+// finds the releases of those that went in with it, and it was the writer before them that ended
+// its wait. Without such a writer it is the last release: the reader waited behind a writer that
+// then gave up. Threads that went in one after the other behind a long hold were kept by that hold,
+// and not by each other.
+void find_release(Pending& p) noexcept {
+  const auto ended_by = [&p](Ref release) noexcept {
+    Pending other = p;
+    other.release = release;
+    return ended_at(other);
+  };
+  p.release = p.object->release.load(acquire);                   // pairs with announce_release
+  const Ref by_long = long_release_of(*p.object).load(acquire);  // pairs with announce_end
+  const std::uint64_t at = ended_by(by_long);
+  if (at != 0 && 2 * Ticks::ns_between(p.begin, at) > Ticks::ns_between(p.begin, p.end)) {
+    if (p.mode != Mode::shared) p.until = ended_by(p.release);
+    p.release = by_long;
+  } else if (p.mode == Mode::shared) {
+    const Ref by_writer = p.object->by_writer.load(acquire);  // pairs with announce_release
+    if (ended_by(by_writer) != 0) p.release = by_writer;
   }
-  return p.object->release.load(acquire);
 }
 
 }  // namespace
@@ -216,7 +221,7 @@ Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now, co
   if (!holds_locks(t)) t.cause = {};
   r.number.store(number, release);
   if (mode != Mode::shared) o.by_writer.store(ref_to(t, number), release);
-  o.release.store(ref_to(t, number), release);  // both pair with release_that_ended
+  o.release.store(ref_to(t, number), release);  // both pair with find_release
   return r;
 }
 
@@ -232,7 +237,7 @@ Release& announce_end(Thread& t, Object& o, const EndedHold& hold, std::uint64_t
   // Readers let other readers in.
   if (hold.mode != Mode::shared && ns >= kThresholdNs &&
       2 * ns > Ticks::ns_between(waited_since, now))
-    long_release_of(o).store(ref_to(t, t.releases), release);  // pairs with release_that_ended
+    long_release_of(o).store(ref_to(t, t.releases), release);  // pairs with find_release
   return r;
 }
 
@@ -355,9 +360,7 @@ void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::u
   o.has_long_waits.store(kMostExpected, relaxed);
   const std::uint32_t stack = wait.stack != 0 ? wait.stack : take_stack(t, caller);
   Pending p{&o, 0, wait.begin, end, seen.number, stack, mode, holds_locks(t)};
-  p.release = o.release.load(acquire);  // pairs with announce_release
-  if (mode != Mode::shared) p.until = ended_at(p);
-  p.release = release_that_ended(p);
+  find_release(p);
   charge_wait(t, p);
 }
 

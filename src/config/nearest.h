@@ -1,4 +1,4 @@
-// Which names were perhaps meant where there is none of the name that was given, for messages.
+// Suggests names for one that doesn't exist, for messages.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace lockswap {
 
 inline constexpr std::size_t kLongestName = 48;  // longer ones are like none
 
-// How many letters must be put in, left out, changed or swapped with the next one to get from `a`
-// to `b` (the distance of optimal string alignment). Upper case doesn't count.
+// Returns the number of insertions, deletions, substitutions and swaps of neighbouring letters that
+// turn `a` into `b` (the optimal string alignment distance). Case doesn't count.
 constexpr std::size_t spelled_apart(const char* a, const char* b) noexcept {
   const std::size_t rows = std::strlen(a);
   const std::size_t columns = std::strlen(b);
@@ -38,11 +38,11 @@ constexpr std::size_t spelled_apart(const char* a, const char* b) noexcept {
   return last[columns];
 }
 
-// "did you mean NAME or NAME? " with at most three names: those nearest to `typed` by their
-// spelling, else those that begin with it. Nothing if there is none. `name` gives the name of a
-// number below `count`.
-template <class NameOf>
-void put_nearest(Text& out, const char* typed, int count, NameOf name) noexcept {
+// Appends "did you mean NAME or NAME? " with at most three names: the ones nearest to `typed` in
+// spelling, or else those that begin with it. Appends nothing if there are none. `name` returns the
+// name with a number below `count`.
+inline void put_nearest(Text& out, const char* typed, int count,
+                        const char* (*name)(int)) noexcept {
   if (*typed == 0) return;
   const std::size_t most = std::strlen(typed) < 4 ? 1 : 2;
   int said = 0;

@@ -26,7 +26,7 @@ from lockswap.run.ended import Ended
 from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import STRICT, clean_environment, ld_preload
 
-_LEAST_ROOM = 8 << 20  # bytes; a recording begins with less
+_LEAST_ROOM = 1 << 20  # bytes; a recording begins with 0.75 of them
 _NOTHING = "no process that was started took the library, or could make its file"
 
 
@@ -69,8 +69,9 @@ def run(
     still_run: list[int] = []
     try:
         begin = time.monotonic()
+        began_s = time.clock_gettime(time.CLOCK_BOOTTIME)
         done = _run(path, command, env)
-        followed = background.follow(folder, Path(command[0]).name)
+        followed = background.follow(folder, Path(command[0]).name, began_s)
         still_run = followed.still_run
         if followed.ended_ns or still_run:
             assert done.cpu_s is not None
