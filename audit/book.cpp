@@ -36,9 +36,7 @@ constinit NativeAtomic<std::uint64_t> locks_seen{0};
 
 std::uint64_t new_lock_number() noexcept { return locks_seen.fetch_add(1, relaxed) + 1; }
 
-Shard& shard_of(const void* lock) noexcept {
-  return world().shards[mix(reinterpret_cast<std::uintptr_t>(lock)) >> 58];
-}
+Shard& shard_of(std::uint64_t address) noexcept { return world().shards[mix(address) >> 58]; }
 
 // The link that leads to the entry, or the empty one at the end of its list.
 LockEntry** Shard::place_of(std::uint64_t address) noexcept {
@@ -143,9 +141,15 @@ void* Shard::take(std::size_t bytes) noexcept {
   return p;
 }
 
+bool is_in_book(std::uint64_t address, std::uint64_t number) noexcept {
+  Shard& shard = shard_of(address);
+  const Section section(shard.guard);
+  const LockEntry* entry = shard.find(address);
+  return entry != nullptr && entry->number == number;
+}
+
 std::uint64_t number_of_mutex(std::uint64_t address) noexcept {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  Shard& shard = shard_of(reinterpret_cast<const void*>(address));
+  Shard& shard = shard_of(address);
   const Section section(shard.guard);
   LockEntry* entry = shard.find(address);
   if (entry != nullptr && !entry->is_mutex) {  // a rwlock was here, and was left behind
@@ -161,8 +165,7 @@ std::uint64_t number_of_mutex(std::uint64_t address) noexcept {
 }
 
 void forget_mutex(std::uint64_t address) noexcept {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  Shard& shard = shard_of(reinterpret_cast<const void*>(address));
+  Shard& shard = shard_of(address);
   const Section section(shard.guard);
   if (const LockEntry* entry = shard.find(address); entry != nullptr && entry->is_mutex)
     shard.remove(address);

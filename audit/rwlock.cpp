@@ -340,17 +340,14 @@ void note_times_of_open_holds() noexcept {
 void note_rwlocks_at_end(Me& m) noexcept {
   const Busy busy;
   for (const HeldLock& held : m.held.locks) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    const auto* const l = reinterpret_cast<const void*>(held.address);
-    Shard& shard = shard_of(l);
-    const Section section(shard.guard);
-    LockEntry* entry = shard.find(held.address);
-    if (entry == nullptr || entry->number != held.number) continue;
-    Hold* h = Shard::hold_of(*entry, m.serial);
-    if (h == nullptr || !shows(*entry, *h)) continue;
-    h->ended = true;
-    note(Finding::ended_holding,
-         {.lock = l, .site = h->site, .stack = h->stack, .kinds = kOfRwlocks});
+    visit_hold(held, m.serial, [](const LockEntry& entry, Hold& h) {
+      if (!shows(entry, h)) return;
+      h.ended = true;
+      note(Finding::ended_holding, {.lock = pointer_to(entry.address),
+                                    .site = h.site,
+                                    .stack = h.stack,
+                                    .kinds = kOfRwlocks});
+    });
   }
 }
 
