@@ -90,10 +90,6 @@ struct Serial {
                 sizeof word);
     return word;
   }
-  static Waits waits_for(const pthread_mutex_t*, bool) noexcept { return Waits::mutex; }
-  static Waits waits_for(const pthread_rwlock_t*, bool reads) noexcept {
-    return reads ? Waits::to_read : Waits::to_write;
-  }
   static void sleep_until(pthread_cond_t*) noexcept {}
   static void sleep_until(pthread_cond_t* c, const timespec* at) noexcept {
     sleep_until(c, (flags(c) & kMonotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME, at);
