@@ -5,7 +5,6 @@
 #include "audit/world.h"
 #include "platform/atomic.h"
 #include "platform/memory.h"
-#include "platform/ticks.h"
 
 namespace lockswap::audit {
 namespace {
@@ -80,13 +79,14 @@ Hold* Shard::hold_of(LockEntry& lock, std::uint64_t serial) noexcept {
   return nullptr;
 }
 
-Hold* Shard::add_hold(LockEntry& lock, Me& m, std::uint64_t site, std::uint32_t stack) noexcept {
+Hold* Shard::add_hold(LockEntry& lock, const Me& m, std::uint64_t since, std::uint64_t site,
+                      std::uint32_t stack) noexcept {
   Hold* h = pop(free_holds_);
   if (h == nullptr) h = static_cast<Hold*>(take(sizeof(Hold)));
   if (h == nullptr) return nullptr;
   *h = Hold{.serial = m.serial,
             .record = m.record,
-            .since = Ticks::now(),
+            .since = since,
             .site = site,
             .stack = stack,
             .tid = m.tid};

@@ -57,8 +57,9 @@ class Shard {
   void remove(std::uint64_t address) noexcept;     // with its holds, if it is there
 
   static Hold* hold_of(LockEntry& lock, std::uint64_t serial) noexcept;
-  // A new hold; nullptr: no memory.
-  Hold* add_hold(LockEntry& lock, Me& m, std::uint64_t site, std::uint32_t stack) noexcept;
+  // A new hold, from `since` on; nullptr: no memory.
+  Hold* add_hold(LockEntry& lock, const Me& m, std::uint64_t since, std::uint64_t site,
+                 std::uint32_t stack) noexcept;
   // The thread's count of holds becomes smaller as well.
   void remove_hold(LockEntry& lock, Hold* hold) noexcept;
   void remove_holds(LockEntry& lock) noexcept;

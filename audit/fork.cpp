@@ -130,10 +130,9 @@ void restore_holds(Me& m) noexcept {
     entry->kind = one.lock.kind;
     entry->shared = one.lock.shared;
     entry->known = 0;
-    if (Hold* h = shard.add_hold(*entry, m, one.hold.site, 0)) {
+    if (Hold* h = shard.add_hold(*entry, m, one.hold.since, one.hold.site, 0)) {
       h->reads = one.hold.reads;
       h->writes = one.hold.writes;
-      h->since = one.hold.since;
     }
     if (m.record != nullptr) m.record->rwlocks.fetch_add(1, relaxed);
   }
