@@ -5,7 +5,6 @@
 #include "audit/world.h"
 #include "platform/atomic.h"
 #include "platform/memory.h"
-#include "platform/ticks.h"
 
 namespace lockswap::audit {
 namespace {
@@ -36,9 +35,7 @@ constinit NativeAtomic<std::uint64_t> locks_seen{0};
 
 std::uint64_t new_lock_number() noexcept { return locks_seen.fetch_add(1, relaxed) + 1; }
 
-Shard& shard_of(const void* lock) noexcept {
-  return world().shards[mix(reinterpret_cast<std::uintptr_t>(lock)) >> 58];
-}
+Shard& shard_of(std::uint64_t address) noexcept { return world().shards[mix(address) >> 58]; }
 
 // The link that leads to the entry, or the empty one at the end of its list.
 LockEntry** Shard::place_of(std::uint64_t address) noexcept {
@@ -82,13 +79,14 @@ Hold* Shard::hold_of(LockEntry& lock, std::uint64_t serial) noexcept {
   return nullptr;
 }
 
-Hold* Shard::add_hold(LockEntry& lock, Me& m, std::uint64_t site, std::uint32_t stack) noexcept {
+Hold* Shard::add_hold(LockEntry& lock, const Me& m, std::uint64_t since, std::uint64_t site,
+                      std::uint32_t stack) noexcept {
   Hold* h = pop(free_holds_);
   if (h == nullptr) h = static_cast<Hold*>(take(sizeof(Hold)));
   if (h == nullptr) return nullptr;
   *h = Hold{.serial = m.serial,
             .record = m.record,
-            .since = Ticks::now(),
+            .since = since,
             .site = site,
             .stack = stack,
             .tid = m.tid};
@@ -143,9 +141,15 @@ void* Shard::take(std::size_t bytes) noexcept {
   return p;
 }
 
+bool is_in_book(std::uint64_t address, std::uint64_t number) noexcept {
+  Shard& shard = shard_of(address);
+  const Section section(shard.guard);
+  const LockEntry* entry = shard.find(address);
+  return entry != nullptr && entry->number == number;
+}
+
 std::uint64_t number_of_mutex(std::uint64_t address) noexcept {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  Shard& shard = shard_of(reinterpret_cast<const void*>(address));
+  Shard& shard = shard_of(address);
   const Section section(shard.guard);
   LockEntry* entry = shard.find(address);
   if (entry != nullptr && !entry->is_mutex) {  // a rwlock was here, and was left behind
@@ -161,8 +165,7 @@ std::uint64_t number_of_mutex(std::uint64_t address) noexcept {
 }
 
 void forget_mutex(std::uint64_t address) noexcept {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  Shard& shard = shard_of(reinterpret_cast<const void*>(address));
+  Shard& shard = shard_of(address);
   const Section section(shard.guard);
   if (const LockEntry* entry = shard.find(address); entry != nullptr && entry->is_mutex)
     shard.remove(address);

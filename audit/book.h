@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "audit/address.h"
 #include "audit/guard.h"
 #include "audit/me.h"
 
@@ -56,8 +57,9 @@ class Shard {
   void remove(std::uint64_t address) noexcept;     // with its holds, if it is there
 
   static Hold* hold_of(LockEntry& lock, std::uint64_t serial) noexcept;
-  // A new hold; nullptr: no memory.
-  Hold* add_hold(LockEntry& lock, Me& m, std::uint64_t site, std::uint32_t stack) noexcept;
+  // A new hold, from `since` on; nullptr: no memory.
+  Hold* add_hold(LockEntry& lock, const Me& m, std::uint64_t since, std::uint64_t site,
+                 std::uint32_t stack) noexcept;
   // The thread's count of holds becomes smaller as well.
   void remove_hold(LockEntry& lock, Hold* hold) noexcept;
   void remove_holds(LockEntry& lock) noexcept;
@@ -100,7 +102,28 @@ class Shard {
 
 inline constexpr std::size_t kShards = 64;
 
-Shard& shard_of(const void* lock) noexcept;
+Shard& shard_of(std::uint64_t address) noexcept;
+inline Shard& shard_of(const void* lock) noexcept { return shard_of(address_of(lock)); }
+
+// Whether the lock of this number is still at this address.
+bool is_in_book(std::uint64_t address, std::uint64_t number) noexcept;
+
+// Calls visit(LockEntry&, Hold&), with the guard held, if the thread of this serial number still
+// has this hold of a rwlock. Returns whether it has.
+template <class Visit>
+bool visit_hold(const HeldLock& held, std::uint64_t serial, Visit visit) noexcept {
+  Shard& shard = shard_of(held.address);
+  const Section section(shard.guard);
+  LockEntry* const entry = shard.find(held.address);
+  if (entry == nullptr || entry->number != held.number) return false;
+  Hold* const hold = Shard::hold_of(*entry, serial);
+  if (hold == nullptr) return false;
+  visit(*entry, *hold);
+  return true;
+}
+inline bool is_still_held(const HeldLock& held, std::uint64_t serial) noexcept {
+  return visit_hold(held, serial, [](const LockEntry&, const Hold&) {});
+}
 
 // A mutex's number; 0: no memory.
 std::uint64_t number_of_mutex(std::uint64_t address) noexcept;

@@ -1,7 +1,7 @@
 // A wait is a cancellation point: nothing of ours may stand on the stack with work that must be
-// done. So each wait is counted before it begins. What comes after it, the time from which the
-// thread has its mutex again, and for one that holds rwlocks that the wait is over, is left out if
-// the thread is cancelled.
+// done. So each wait is counted before it begins. What comes after a wait is left out by a thread
+// that is cancelled in it: from when it has its mutex again, and, if it holds rwlocks, that it no
+// longer waits.
 #include "audit/cond.h"
 
 #include <cstdint>
@@ -17,9 +17,7 @@
 namespace lockswap::audit {
 namespace {
 
-// glibc's flags in an object of a layout of today: bit 0, process-shared; bit 1, the clock.
-constexpr unsigned kShared = 1, kMonotonic = 2;
-constexpr unsigned kWaiters = 3;  // bits below the number of threads that wait
+constexpr unsigned kWaiters = 3;  // the number of waiting threads is in the flags from this bit on
 // glibc's __kind of a mutex: what keeps it glibc's under lockswap, and "may be elided".
 constexpr int kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kMutexShared = 0x80,
               kElided = 0x100;
@@ -27,9 +25,7 @@ constexpr int kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kMutexShared = 0
 template <CondFlags kFlags>
 struct New {
   static unsigned flags(const pthread_cond_t* c) noexcept {
-    unsigned word;
-    std::memcpy(&word, reinterpret_cast<const unsigned char*>(c) + byte_of(kFlags), sizeof word);
-    return word;
+    return flags_in(c, kFlags);
   }
   static constexpr bool kIsNew = true;
 };
@@ -58,7 +54,7 @@ bool is_held_by(const Me& m, const pthread_mutex_t* mutex) noexcept {
 void count_wait(bool layout_is_new, unsigned flags, const pthread_cond_t* c,
                 const pthread_mutex_t* m, std::uint64_t site) noexcept {
   count(Count::cond_waits);
-  if ((flags & kShared) != 0) count(Count::cond_waits_process_shared);
+  if ((flags & kCondIsShared) != 0) count(Count::cond_waits_process_shared);
   if (me().busy) {  // a signal handler that interrupted the bookkeeping
     count(Count::unrecorded);
     return;
@@ -67,9 +63,9 @@ void count_wait(bool layout_is_new, unsigned flags, const pthread_cond_t* c,
   if (!is_held_by(mine, m))
     note_wait(Finding::cond_wait_unheld, c, site, static_cast<std::uint32_t>(m->__data.__owner));
   takes_again(mine, address_of(m), site);
-  if (layout_is_new && (flags & kShared) == 0)
+  if (layout_is_new && (flags & kCondIsShared) == 0)
     world().conds.waits(mine, address_of(c), address_of(m), site, flags >> kWaiters);
-  if ((flags & kShared) != 0 && would_be_swapped(m))
+  if ((flags & kCondIsShared) != 0 && would_be_swapped(m))
     note_wait(Finding::cond_shared_mutex_private, c, site, 0);
 }
 
@@ -79,7 +75,7 @@ void count_clock(unsigned, clockid_t clock, const timespec*) noexcept {
   if (clock == CLOCK_MONOTONIC) count(Count::cond_clock_monotonic);
 }
 void count_clock(unsigned flags, const timespec* at) noexcept {
-  count_clock(flags, (flags & kMonotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME, at);
+  count_clock(flags, (flags & kCondIsMonotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME, at);
 }
 void count_clock(unsigned) noexcept {}
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "audit/address.h"
 #include "audit/report.h"
 #include "audit/stacks.h"
 
@@ -34,13 +35,12 @@ void Conds::waits(const Me& m, std::uint64_t cond, std::uint64_t mutex, std::uin
   }
   u->waiting = std::min(u->waiting, in_there);
   if (u->mutex != mutex) {
-    const Noted noted{
-        .lock = reinterpret_cast<const void*>(cond),  // NOLINT(performance-no-int-to-ptr)
-        .site = site,
-        .other_thread = u->tid,
-        .other_site = u->site,
-        .stack = stack,
-        .other_stack = u->stack};
+    const Noted noted{.lock = pointer_to(cond),
+                      .site = site,
+                      .other_thread = u->tid,
+                      .other_site = u->site,
+                      .stack = stack,
+                      .other_stack = u->stack};
     if (u->waiting != 0) {
       note(Finding::cond_two_mutexes, noted);
     } else if (!u->changes_said) {

@@ -4,15 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "audit/address.h"
 #include "audit/report.h"
 #include "audit/world.h"
 #include "platform/call_mark.h"
 
 namespace lockswap::audit {
-
-inline std::uint64_t address_of(const void* p) noexcept {
-  return reinterpret_cast<std::uintptr_t>(p);
-}
 
 // Whether glibc's word for a holder can be one: 0, or an id as the kernel gives them.
 constexpr bool is_thread_id(std::int64_t word) noexcept {

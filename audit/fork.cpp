@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "audit/address.h"
 #include "audit/mutex_holds.h"
 #include "audit/report.h"
 #include "audit/world.h"
@@ -54,7 +55,7 @@ void look_at_holds(const LockEntry& entry, Me& m, Seen& seen) noexcept {
     if (said) continue;
     said = true;
     note(mine ? Finding::fork_while_holding : Finding::fork_while_others_hold,
-         {.lock = reinterpret_cast<const void*>(entry.address),
+         {.lock = pointer_to(entry.address),
           .site = h->site,
           .other_thread = h->tid,
           .kinds = kOfRwlocks});
@@ -65,8 +66,7 @@ void look_at(const LockEntry& entry, Me& m, Seen& seen) noexcept {
   look_at_holds(entry, m, seen);
   if (seen.waiters || entry.waiting_readers + entry.waiting_writers == 0) return;
   seen.waiters = true;
-  note(Finding::fork_with_waiters,
-       {.lock = reinterpret_cast<const void*>(entry.address), .site = 0});
+  note(Finding::fork_with_waiters, {.lock = pointer_to(entry.address), .site = 0});
 }
 
 // A thread's own ones stay its own in the child.
@@ -75,11 +75,10 @@ void look_at_mutexes_of_others(const Me& m, Seen& seen) noexcept {
       m.tid, [&](std::uint64_t address, const TakenFrom& taken, std::uint32_t tid) {
         if (seen.mutexes || !shows_owner(address, tid)) return;
         seen.mutexes = true;
-        note(Finding::fork_while_others_hold,
-             {.lock = reinterpret_cast<const void*>(address),  // NOLINT(performance-no-int-to-ptr)
-              .site = taken.site,
-              .other_thread = tid,
-              .kinds = kOfMutexes});
+        note(Finding::fork_while_others_hold, {.lock = pointer_to(address),
+                                               .site = taken.site,
+                                               .other_thread = tid,
+                                               .kinds = kOfMutexes});
       });
 }
 
@@ -123,7 +122,7 @@ void after_fork_in_child() noexcept {
 void restore_holds(Me& m) noexcept {
   for (std::size_t i = 0; i < m.saved->count; ++i) {
     const SavedHolds::One& one = m.saved->all[i];
-    Shard& shard = shard_of(reinterpret_cast<const void*>(one.lock.address));
+    Shard& shard = shard_of(one.lock.address);
     const Section section(shard.guard);
     LockEntry* entry = shard.add(one.lock.address);
     if (entry == nullptr) continue;
@@ -131,10 +130,9 @@ void restore_holds(Me& m) noexcept {
     entry->kind = one.lock.kind;
     entry->shared = one.lock.shared;
     entry->known = 0;
-    if (Hold* h = shard.add_hold(*entry, m, one.hold.site, 0)) {
+    if (Hold* h = shard.add_hold(*entry, m, one.hold.since, one.hold.site, 0)) {
       h->reads = one.hold.reads;
       h->writes = one.hold.writes;
-      h->since = one.hold.since;
     }
     if (m.record != nullptr) m.record->rwlocks.fetch_add(1, relaxed);
   }

@@ -11,18 +11,9 @@
 namespace lockswap::audit {
 namespace {
 
-const void* pointer(std::uint64_t address) noexcept {
-  return reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
-}
-
 // A thread that was cancelled in its join may have released it.
 bool is_held(const Joins::Join& join, const HeldLock& held) noexcept {
-  if (held.is_mutex) return shows_owner(held.address, join.tid);
-  Shard& shard = shard_of(pointer(held.address));
-  const Section section(shard.guard);
-  LockEntry* entry = shard.find(held.address);
-  return entry != nullptr && entry->number == held.number &&
-         Shard::hold_of(*entry, join.serial) != nullptr;
+  return held.is_mutex ? shows_owner(held.address, join.tid) : is_still_held(held, join.serial);
 }
 
 bool shuts_out(const HeldLock& held, const Question& question) noexcept {
@@ -82,7 +73,7 @@ void Joins::look_at_joined(const Me& m, Join& join) noexcept {
     const HeldLock& held = join.held[i];
     if (!held.writes || !joined.record->has_asked(held.address)) continue;
     join.said = true;
-    note(Finding::join_may_wait, {.lock = pointer(held.address),
+    note(Finding::join_may_wait, {.lock = pointer_to(held.address),
                                   .site = join.site,
                                   .other_site = held.site,
                                   .stack = take_stack(m, join.site),
@@ -106,7 +97,7 @@ void Joins::look_at(const Me& m, const Question& question) noexcept {
 void Joins::say(Join& join, const HeldLock& held, const Question& question, std::uint32_t tid,
                 std::uint32_t stack) noexcept {
   join.said = true;
-  note(Finding::join_while_holding, {.lock = pointer(held.address),
+  note(Finding::join_while_holding, {.lock = pointer_to(held.address),
                                      .site = question.site,
                                      .other_thread = join.tid,
                                      .other_site = held.site,

@@ -145,10 +145,7 @@ void note_mutexes_at_end(Me& m) noexcept {
   for (const HeldLock& one : m.held.mutexes) {
     if (one.is_robust || !shows_owner(one.address, m.tid)) continue;
     const Noted noted{
-        .lock = reinterpret_cast<const void*>(one.address),  // NOLINT(performance-no-int-to-ptr)
-        .site = one.site,
-        .stack = one.stack,
-        .kinds = kOfMutexes};
+        .lock = pointer_to(one.address), .site = one.site, .stack = one.stack, .kinds = kOfMutexes};
     world().threads.ends_with(m.record->mutex[one.place],
                               [&] { note(Finding::ended_holding, noted); });
   }

@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15u;
 
-const void* pointer(std::uint64_t address) noexcept {
-  return reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
-}
-
 bool is_same(const Order& a, const Order& b) noexcept {
   return a.held == b.held && a.asked == b.asked && a.holds_to_write == b.holds_to_write &&
          a.asks_to_write == b.asks_to_write;
@@ -36,19 +32,8 @@ bool keep_common_gates(Order& o, const Order& seen) noexcept {
 }
 
 // Asks the book.
-bool is_there(std::uint64_t address, std::uint64_t number) noexcept {
-  Shard& shard = shard_of(pointer(address));
-  const Section section(shard.guard);
-  const LockEntry* entry = shard.find(address);
-  return entry != nullptr && entry->number == number;
-}
 bool is_held(const Me& m, const HeldLock& held) noexcept {
-  if (held.is_mutex) return is_there(held.address, held.number);
-  Shard& shard = shard_of(pointer(held.address));
-  const Section section(shard.guard);
-  LockEntry* entry = shard.find(held.address);
-  return entry != nullptr && entry->number == held.number &&
-         Shard::hold_of(*entry, m.serial) != nullptr;
+  return held.is_mutex ? is_in_book(held.address, held.number) : is_still_held(held, m.serial);
 }
 
 // What a thread holds, in the order in which it took it.
@@ -147,7 +132,7 @@ void Orders::drop(std::uint32_t index) noexcept {
 void Orders::make_room() noexcept {
   for (std::uint32_t i = 1; i < kOrders; ++i) {
     const Order& o = all_[i];
-    if (!is_there(o.held_address, o.held) || !is_there(o.asked_address, o.asked)) drop(i);
+    if (!is_in_book(o.held_address, o.held) || !is_in_book(o.asked_address, o.asked)) drop(i);
   }
   if (free_ == 0) {
     constexpr std::uint32_t kAtOnce = kOrders / 16;

@@ -13,17 +13,6 @@ namespace {
 
 constexpr std::uint32_t kSteps = 8192;  // of one search
 
-const void* pointer(std::uint64_t address) noexcept {
-  return reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
-}
-
-bool is_there(std::uint64_t address, std::uint64_t number) noexcept {
-  Shard& shard = shard_of(pointer(address));
-  const Section section(shard.guard);
-  const LockEntry* entry = shard.find(address);
-  return entry != nullptr && entry->number == number;
-}
-
 bool has_gate(const Order& o, std::uint64_t lock) noexcept {
   return std::find(o.gates, o.gates + Order::kGates, lock) != o.gates + Order::kGates;
 }
@@ -174,8 +163,9 @@ bool Orders::extend(Path& path, std::uint32_t length, bool certain, std::uint32_
 
 // All of its locks are there still: orders of locks that are gone stay for a while.
 bool Orders::is_whole(const Path& path) noexcept {
-  return std::all_of(path.order, path.order + path.count,
-                     [&](std::uint32_t i) { return is_there(all_[i].held_address, all_[i].held); });
+  return std::all_of(path.order, path.order + path.count, [&](std::uint32_t i) {
+    return is_in_book(all_[i].held_address, all_[i].held);
+  });
 }
 
 void Orders::say(const Path& path) noexcept {
@@ -195,7 +185,7 @@ void Orders::say(const Path& path) noexcept {
   }
   const Order& now = all_[path.order[0]];
   const Order& next = all_[path.order[1]];
-  note(finding_of(path.count, certain), {.lock = pointer(now.asked_address),
+  note(finding_of(path.count, certain), {.lock = pointer_to(now.asked_address),
                                          .site = now.asked_site,
                                          .other_thread = next.tid,
                                          .other_site = next.asked_site,

@@ -147,11 +147,11 @@ Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   return arrival;
 }
 
-void hold(Shard& shard, LockEntry& entry, Me& m, bool reads, std::uint64_t site,
+void hold(Shard& shard, LockEntry& entry, Me& m, bool reads, std::uint64_t now, std::uint64_t site,
           std::uint32_t stack) noexcept {
   Hold* mine = Shard::hold_of(entry, m.serial);
   if (mine == nullptr) {
-    mine = shard.add_hold(entry, m, site, stack);
+    mine = shard.add_hold(entry, m, now, site, stack);
     if (mine == nullptr) {
       count(Count::unrecorded);
       return;
@@ -202,12 +202,12 @@ void count_error(const pthread_rwlock_t* l, int error, std::uint64_t site) noexc
   }
 }
 
-// A writer that readers pass again and again. For the holds that were there before it it would wait
-// under each lock.
+// Notes a writer that readers pass again and again. What it waits for holds that were there before
+// it doesn't count: it would wait for those under any lock.
 void look_at_wait(const LockEntry& entry, const pthread_rwlock_t* l, const Arrival& arrival,
-                  std::uint64_t site, std::uint32_t stack) noexcept {
+                  std::uint64_t now, std::uint64_t site, std::uint32_t stack) noexcept {
   constexpr std::uint64_t kLong = 1'000'000'000, kMany = 50;
-  const std::uint64_t now = Ticks::now(), ns = Ticks::ns_between(arrival.since, now);
+  const std::uint64_t ns = Ticks::ns_between(arrival.since, now);
   const std::uint64_t passed = entry.passed < arrival.passed ? 0 : entry.passed - arrival.passed;
   note_time(Time::write_wait, {.ns = ns, .lock = entry.address, .stack = stack});
   const bool is_first = arrival.since == entry.awaited;
@@ -225,11 +225,12 @@ void book(const pthread_rwlock_t* l, Me& m, int error, const Arrival& arrival,
     Shard& shard = shard_of(l);
     const Section section(shard.guard);
     LockEntry* entry = shard.find(address_of(l));
+    const std::uint64_t now = Ticks::now();
     if (entry != nullptr && C::kForm != Form::attempt)
       shard.stop_waiting(C::kReads ? entry->waiting_readers : entry->waiting_writers);
     if (entry != nullptr && arrival.since != 0 && (error == 0 || error == ETIMEDOUT))
-      look_at_wait(*entry, l, arrival, site, stack);
-    if (entry != nullptr && error == 0) hold(shard, *entry, m, C::kReads, site, stack);
+      look_at_wait(*entry, l, arrival, now, site, stack);
+    if (entry != nullptr && error == 0) hold(shard, *entry, m, C::kReads, now, site, stack);
   }
   if (error != 0) {
     count_error(l, error, site);
@@ -271,10 +272,10 @@ void release_one(Shard& shard, LockEntry& entry, Hold* h, Me& m) noexcept {
     --h->reads;
   }
   if (h->writes != 0 || h->reads != 0) return;
-  note_time(
-      wrote ? Time::write : Time::read,
-      {.ns = Ticks::ns_between(h->since, Ticks::now()), .lock = entry.address, .stack = h->stack});
-  if (!wrote && entry.waiting_writers != 0 && h->since < entry.awaited) entry.let_go = Ticks::now();
+  const std::uint64_t now = Ticks::now();
+  note_time(wrote ? Time::write : Time::read,
+            {.ns = Ticks::ns_between(h->since, now), .lock = entry.address, .stack = h->stack});
+  if (!wrote && entry.waiting_writers != 0 && h->since < entry.awaited) entry.let_go = now;
   if (h->ended) withdraw(Finding::ended_holding, h->site);
   if (h->serial == m.serial)
     m.held.locks.remove([&](const HeldLock& one) { return one.number == entry.number; });
@@ -340,17 +341,14 @@ void note_times_of_open_holds() noexcept {
 void note_rwlocks_at_end(Me& m) noexcept {
   const Busy busy;
   for (const HeldLock& held : m.held.locks) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    const auto* const l = reinterpret_cast<const void*>(held.address);
-    Shard& shard = shard_of(l);
-    const Section section(shard.guard);
-    LockEntry* entry = shard.find(held.address);
-    if (entry == nullptr || entry->number != held.number) continue;
-    Hold* h = Shard::hold_of(*entry, m.serial);
-    if (h == nullptr || !shows(*entry, *h)) continue;
-    h->ended = true;
-    note(Finding::ended_holding,
-         {.lock = l, .site = h->site, .stack = h->stack, .kinds = kOfRwlocks});
+    visit_hold(held, m.serial, [](const LockEntry& entry, Hold& h) {
+      if (!shows(entry, h)) return;
+      h.ended = true;
+      note(Finding::ended_holding, {.lock = pointer_to(entry.address),
+                                    .site = h.site,
+                                    .stack = h.stack,
+                                    .kinds = kOfRwlocks});
+    });
   }
 }
 

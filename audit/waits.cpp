@@ -6,25 +6,18 @@ namespace lockswap::audit {
 namespace {
 
 void say(const LockEntry& entry, const Hold& reader, std::uint64_t writer_site) noexcept {
-  note(Finding::wait_while_reading,
-       {.lock = reinterpret_cast<const void*>(entry.address),  // NOLINT(performance-no-int-to-ptr)
-        .site = reader.waits_at,
-        .other_site = reader.site,
-        .thread = reader.tid,
-        .more_sites = {writer_site, 0}});
+  note(Finding::wait_while_reading, {.lock = pointer_to(entry.address),
+                                     .site = reader.waits_at,
+                                     .other_site = reader.site,
+                                     .thread = reader.tid,
+                                     .more_sites = {writer_site, 0}});
 }
 
 // change(LockEntry&, Hold&) of each read hold that the thread remembers and still has.
 template <class Change>
 void each_read_hold(const Me& m, Change change) noexcept {
   for (const HeldLock& held : m.held.locks) {
-    if (held.writes) continue;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    Shard& shard = shard_of(reinterpret_cast<const void*>(held.address));
-    const Section section(shard.guard);
-    LockEntry* entry = shard.find(held.address);
-    if (entry == nullptr || entry->number != held.number) continue;
-    if (Hold* h = Shard::hold_of(*entry, m.serial)) change(*entry, *h);
+    if (!held.writes) visit_hold(held, m.serial, change);
   }
 }
 

@@ -7,9 +7,9 @@
 // Runs differ in style, too, since no one style finds all: a seed says how often something is done,
 //   how long delays are, which kind of point and which threads it prefers, and whether it chooses
 //   among those who wait for a lock.
-// A program that calls millions of times would not come to its end. So a thread is disturbed in
-//   full until its delays have cost about what the budget says, and in ever fewer of its stretches
-//   from then on. How far it has come there is a number of points, not a time: `base` and `count`.
+// A program that makes millions of calls would not come to its end. So each thread has a budget: it
+//   is disturbed in full until its delays have cost about that much, and from then on in fewer and
+//   fewer of its stretches. Its progress is measured in points, not in time: `base` and `count`.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct Settings {
   bool spurious = false;
   bool turns = true;           // choose among those who wait
   bool serial = false;         // one thread at a time: serial.h
-  std::uint32_t length = 256;  // points of a run, about
+  std::uint32_t length = 256;  // about how many points a run has
 };
 
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {
@@ -55,10 +55,10 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
 }
 
 inline constexpr unsigned kStretch = 32;  // points for which a thread stays preferred, or not
-// A thread begins where this many points for each older child of its creator would have brought it.
+// A thread's count begins with this many points for each older child of its creator.
 inline constexpr unsigned kPointsPerThread = 64;
 
-// Delays are of all magnitudes alike: below 2, 4, 8, ... microseconds.
+// How many magnitudes of delays there are: below 2, 4, 8, ... microseconds. Each is as frequent.
 constexpr unsigned magnitudes(const Settings& s) noexcept {
   unsigned n = 1;
   while (n < 20 && (1u << n) < s.longest_us)
@@ -66,11 +66,11 @@ constexpr unsigned magnitudes(const Settings& s) noexcept {
   return n;
 }
 
-// The points that a budget is enough for.
+// How many points a thread passes before its budget is spent.
 constexpr std::uint64_t points_in_full(const Settings& s, std::uint32_t percent) noexcept {
   constexpr std::uint64_t kWakeUp = 60;  // us
   const unsigned n = magnitudes(s);
-  // Nine acts of sixteen are delays; their mean is 2^n / n.
+  // Nine of sixteen acts are delays, of 2^n / n microseconds on average.
   const std::uint64_t mean = (std::uint64_t{1} << n) / n * 9 / 16 + kWakeUp;
   const std::uint64_t points = std::uint64_t{s.budget_ms} * 1000 * 100 / (mean * percent);
   return points > 2 * kStretch ? points : 2 * kStretch;
@@ -83,7 +83,7 @@ constexpr Decision decide(const Settings& s, std::uint64_t thread, std::uint64_t
   const std::uint64_t mood = mix(style ^ mix(thread ^ mix(count / kStretch)));
   const std::uint64_t h = mix(mood ^ mix(count));
   std::uint32_t percent = s.percent != 0 ? s.percent : kOftens[style % 4];
-  // Of the stretches beyond the budget one in 2, 3, 4, ..., as many budgets as they are away.
+  // A stretch that begins after n budgets' worth of points is disturbed with a probability of 1/n.
   const std::uint64_t before = base + count / kStretch * kStretch;
   const std::uint64_t full = points_in_full(s, percent);
   if (before >= full && mix(~mood) % before >= full) return {};

@@ -12,7 +12,7 @@ struct Me {
   std::uint64_t name;      // 0: not asked for yet
   std::uint64_t count;     // points that the thread has passed
   std::uint64_t children;  // threads that it has created
-  std::uint64_t base;      // of its budget: decision.h
+  std::uint64_t base;      // points of its budget that were spent before its first one: decision.h
 };
 
 inline constinit Settings settings{};

@@ -1,9 +1,5 @@
 #include "fuzz/live.h"
 
-#include <fcntl.h>
-
-#include <sys/mman.h>
-
 #include "platform/clock.h"
 #include "platform/memory.h"
 #include "platform/syscall.h"
@@ -14,7 +10,7 @@ namespace lockswap::fuzz {
 namespace {
 
 constexpr std::size_t kSlots = 512;
-constinit Slot* slots = nullptr;
+constinit Slot* slots = nullptr;  // nullptr: nobody observes
 
 // All zero in a new thread.
 struct Own {
@@ -25,8 +21,8 @@ std::uint64_t process() noexcept {
   return static_cast<std::uint64_t>(raw_syscall(SYS_getpid)) << 32;
 }
 
-// Others may wait for what a thread that has ended holds, and it may be the one that has signalled.
-// So its slot stays while there are others.
+// Other threads may wait for what a thread holds that has ended, and it may be the one that has
+// signalled. So its slot is not reused while others are free.
 void on_thread_exit() noexcept {
   Slot*& own = per_thread<Own>.slot;
   if (own == nullptr) return;
@@ -37,21 +33,21 @@ void on_thread_exit() noexcept {
 
 void in_forked_child() noexcept { per_thread<Own>.slot = nullptr; }
 
-// The number of the slot that the thread has now. If none is free it is that of the last one, which
-// many share.
+// Takes a free slot for the thread of this id, and returns its number. If none is free it is the
+// last one, which many threads share.
 std::size_t free_slot(std::uint64_t id, bool of_ended) noexcept {
   for (std::size_t i = 0; i < kSlots - 1; ++i) {
     Slot& s = slots[i];
     std::uint64_t before = s.thread.load(relaxed);
     const bool is_free =
         before == 0 || (of_ended && s.self.load(relaxed) == 0 && s.holds.load(relaxed) == 0);
+    // relaxed: it only decides who gets the slot, which no other thread reads.
     if (is_free && s.thread.compare_exchange(before, id, relaxed)) return i;
   }
   return kSlots - 1;
 }
 
 [[gnu::noinline]] Slot* take_slot() noexcept {
-  if (slots == nullptr) return nullptr;
   const std::uint64_t id = process() | thread_id();
   std::size_t i = free_slot(id, false);
   if (i == kSlots - 1) i = free_slot(id, true);
@@ -66,6 +62,7 @@ std::size_t free_slot(std::uint64_t id, bool of_ended) noexcept {
 }
 
 Slot* mine() noexcept {
+  if (slots == nullptr) return nullptr;
   Slot* const own = per_thread<Own>.slot;
   return own != nullptr ? own : take_slot();
 }
@@ -73,18 +70,9 @@ Slot* mine() noexcept {
 }  // namespace
 
 void prepare_slots(const char* file) noexcept {
-  constexpr std::size_t kBytes = kSlots * sizeof(Slot);
   if (slots != nullptr) return;  // a child that was forked in the middle of the start
-  if (file != nullptr) {
-    const long fd =
-        raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(file), O_RDWR | O_CLOEXEC);
-    if (fd >= 0) {
-      const long at = raw_syscall(SYS_mmap, 0, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-      raw_syscall(SYS_close, fd);
-      if (at > 0) slots = reinterpret_cast<Slot*>(at);
-    }
-  }
-  if (slots == nullptr) slots = static_cast<Slot*>(map_pages(kBytes));
+  slots = static_cast<Slot*>(map_file(file, kSlots * sizeof(Slot)));
+  if (slots == nullptr) return;
   ThreadExit::prepare();
   ThreadExit::add(&on_thread_exit);
   pthread_atfork(nullptr, nullptr, in_forked_child);

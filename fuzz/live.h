@@ -1,10 +1,14 @@
 // What each thread holds and waits for, and where, which `lockswap fuzz` shows of a program that
 // hangs.
 //
-// State: a slot for each thread, in a file that the observer maps, too, or in memory of our own.
-//   Only its thread writes to a slot. Nothing is read, modified and written by several threads,
-//   since that would order what the program has not ordered.
-// A reader finds slots in the middle of a change. So it looks when nothing has changed for a while.
+// State: a slot for each thread, in a file that the observer maps, too. Only its thread writes to a
+//   slot. No word is read, modified and written by several threads, since that would order what
+//   the program has not ordered. For the same reason all orders are relaxed.
+// A reader may find a slot in the middle of a change, so it looks when nothing has changed for a
+// while.
+// Why not profile/live.h: that is a part of the profile's record, and names places by the numbers
+//   of stacks and classes there. The guards of those tables would order the program's threads.
+//   Stacks are unwound by the same code, which is in recording/.
 #pragma once
 
 #include <cstddef>
@@ -52,11 +56,11 @@ struct alignas(64) Slot {
 
 static_assert(sizeof(Slot) == 768);
 
-// At the start. With `file`, in that file, which must be there and as long as the table. Without
-// memory there are no slots, and all below does nothing.
+// Called at the start if somebody observes: maps `file`, which must be there and as long as the
+// table. Without the table all functions below do nothing.
 void prepare_slots(const char* file) noexcept;
 
-// A point that the calling thread passes.
+// Counts a point that the calling thread has passed.
 void count_point() noexcept;
 void note_hold(const void* object, const void* caller, Waits mode) noexcept;
 // Returns where it was acquired; nullptr if that isn't known.

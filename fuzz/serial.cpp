@@ -1,10 +1,10 @@
 #include "fuzz/serial.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fcntl.h>
+#include <iterator>
 #include <new>
-
-#include <sys/mman.h>
 
 #include "fuzz/disturb.h"
 #include "platform/clock.h"
@@ -32,10 +32,10 @@ struct Thread {
   State state;
   bool has_deadline;
   bool timed_out;
-  bool is_patient;  // it waits for what needs no turn, and comes soon
+  bool is_patient;  // it keeps the turn however long it sleeps
   std::uint32_t number;
   std::uint32_t count;    // points
-  std::uint32_t in_a_go;  // without another thread's turn
+  std::uint32_t in_a_go;  // points since another thread had a turn
   std::int64_t priority;
   const void* object;  // that it waits for
   pthread_t self;
@@ -55,22 +55,24 @@ struct Turn {
   std::uint32_t thread, count, next;
 };
 
+// All of it is read and written under the guard, except for what is atomic.
 struct World {
   Thread thread[kThreads];
-  std::uint32_t threads;  // that there were
+  std::uint32_t threads;  // created so far
   Thread* current;        // nullptr: none has the turn
-  std::uint64_t turns;    // that were given
+  std::uint64_t turns;    // given so far
   std::uint64_t points;
-  std::int64_t least;  // priorities below it are free
+  std::int64_t behind;  // how often a thread fell behind all others
   std::uint64_t change[kMostChanges];
-  bool is_dead;
+  // No thread can run any more. relaxed: one that doesn't see it yet looks once more after kLook.
+  NativeAtomic<bool> is_dead;
   const void* object[kObjects];
   std::uint32_t objects;
   std::uintptr_t base[Log::kModules];
   Turn schedule[kTurns];
   std::uint32_t scheduled;
   bool is_replay;
-  std::uint32_t one_in;  // of its points at which a thread draws a new priority; 0: none
+  std::uint32_t one_in;  // a thread draws a new priority at one in so many points; 0: at none
 };
 
 constinit World* world = nullptr;
@@ -137,20 +139,19 @@ void note(const Thread& t, Kind kind, const void* object, const void* caller) no
   log_->steps.store(n + 1, relaxed);
 }
 
+// nullptr: there is none.
+Thread* first_in(State state) noexcept {
+  Thread* const end = std::end(world->thread);
+  Thread* const t =
+      std::find_if(world->thread, end, [state](const Thread& one) { return one.state == state; });
+  return t == end ? nullptr : t;
+}
+
 Thread* new_thread() noexcept {
   World& w = *world;
   // Numbers are not used twice: they stand for the threads in a schedule.
-  Thread* t = nullptr;
-  for (Thread& one : w.thread) {
-    if (one.state != State::free) continue;
-    t = &one;
-    break;
-  }
-  if (t == nullptr) {
-    for (Thread& one : w.thread) {
-      if (one.state == State::ended) t = &one;
-    }
-  }
+  Thread* t = first_in(State::free);
+  if (t == nullptr) t = first_in(State::ended);
   if (t == nullptr) return nullptr;
   const std::uint32_t number = w.threads++;
   const std::uint64_t h = mix(mix(settings.seed) ^ mix(number));
@@ -166,7 +167,8 @@ Thread* new_thread() noexcept {
   return t;
 }
 
-// What goes without saying: a thread goes on if it can, and else the oldest that can run is next.
+// The turn that a schedule need not name: a thread goes on if it can, or else the oldest thread
+// that can run is next.
 Thread* usual(Thread* me) noexcept {
   if (me != nullptr && me->state == State::can_run) return me;
   Thread* found = nullptr;
@@ -205,20 +207,13 @@ void give_turn_to(Thread* t) noexcept {
   w.current = t;
   ++w.turns;
   if (t == nullptr) return;
-  w.is_dead = false;
+  w.is_dead.store(false, relaxed);
   t->turn.store(1, release);  // pairs with wait_for_turn
   futex_wake(&t->turn, ~0u);
 }
 
-bool any(State state) noexcept {
-  for (const Thread& t : world->thread) {
-    if (t.state == state) return true;
-  }
-  return false;
-}
-
-// Under the guard, by the thread that has the turn (or nullptr, if none has it). It may be the next
-// one itself.
+// Gives the turn to the next thread, which may be the one that has it. `me`: the thread that has
+// it; nullptr if none has. Called under the guard.
 void choose(Thread* me) noexcept {
   World& w = *world;
   Thread* next = usual(me);
@@ -227,22 +222,20 @@ void choose(Thread* me) noexcept {
   } else {
     next = greatest();
   }
-  if (next == nullptr) {
-    // Deadlines are the only thing that can still happen, unless a thread that is outside does
-    // something.
+  const bool is_stuck = next == nullptr && first_in(State::outside) == nullptr;
+  if (is_stuck) {
+    // Deadlines are the only thing that can still happen.
     for (Thread& t : w.thread) {
       if (t.state != State::waits || !t.has_deadline) continue;
       if (next == nullptr || t.number < next->number) next = &t;
     }
-    if (next != nullptr && !any(State::outside)) {
+    if (next != nullptr) {
       next->timed_out = true;
       next->state = State::can_run;
-    } else {
-      next = nullptr;
     }
   }
-  if (next == nullptr && !any(State::outside)) {
-    w.is_dead = true;
+  if (is_stuck && next == nullptr) {
+    w.is_dead.store(true, relaxed);
     if (writes()) log_->is_deadlock.store(1, relaxed);
     for (Thread& t : w.thread)
       futex_wake(&t.turn, ~0u);  // they need not look any more
@@ -266,7 +259,7 @@ bool sleeps(std::uint32_t tid) noexcept {
   return false;
 }
 
-// A thread that has the turn for long, and does not come to a point: it loses the turn.
+// Takes the turn from a thread that has had it for long and has not come to a point.
 struct Patience {
   static constexpr unsigned kAsleep = 2, kAwake = 100;  // looks
   std::uint64_t turns = 0, points = 0;
@@ -283,7 +276,7 @@ struct Patience {
     } else {
       ++looks;
       asleep = sleeps(t->tid) ? asleep + 1 : 0;
-      if ((asleep >= kAsleep || looks >= kAwake) && any(State::can_run) && others_can_run(t)) {
+      if ((asleep >= kAsleep || looks >= kAwake) && others_can_run(t)) {
         t->state = State::outside;
         t->turn.store(0, relaxed);
         if (writes()) log_->by_time.store(log_->by_time.load(relaxed) + 1, relaxed);
@@ -295,17 +288,15 @@ struct Patience {
 
  private:
   static bool others_can_run(const Thread* t) noexcept {
-    for (const Thread& one : world->thread) {
-      if (&one != t && one.state == State::can_run) return true;
-    }
-    return false;
+    return std::any_of(std::begin(world->thread), std::end(world->thread),
+                       [t](const Thread& one) { return &one != t && one.state == State::can_run; });
   }
 };
 
 void wait_for_turn(Thread& me) noexcept {
   Patience patience;
   while (me.turn.load(acquire) == 0) {  // pairs with give_turn_to
-    if (world->is_dead) {
+    if (world->is_dead.load(relaxed)) {
       futex_wait(&me.turn, 0, ~0u, nullptr);
     } else if (futex_wait_for(&me.turn, 0, kLook) == Parked::timed_out) {
       patience.look();
@@ -324,7 +315,15 @@ void give_up_turn(Thread& me) noexcept {
   }
 }
 
-void fall_behind(Thread& me) noexcept { me.priority = -(++world->least); }
+void fall_behind(Thread& me) noexcept { me.priority = -(++world->behind); }
+
+// All waiting threads of which is(thread) is true can run again. Called under the guard.
+template <class Is>
+void wake_those(Is is) noexcept {
+  for (Thread& t : world->thread) {
+    if (t.state == State::waits && is(t)) t.state = State::can_run;
+  }
+}
 
 Thread* mine() noexcept;
 
@@ -338,10 +337,8 @@ void on_thread_exit() noexcept {
   note(me, Kind::end, nullptr, nullptr);
   me.state = State::ended;
   me.turn.store(0, relaxed);
-  for (Thread& t : world->thread) {
-    if (t.state == State::waits && t.object == reinterpret_cast<const void*>(me.self))
-      t.state = State::can_run;
-  }
+  const auto* const joined = reinterpret_cast<const void*>(me.self);
+  wake_those([joined](const Thread& t) { return t.object == joined; });
   if (world->current == &me || world->current == nullptr) {
     world->current = nullptr;
     choose(&me);
@@ -380,7 +377,7 @@ Thread* mine() noexcept {
     if (own == nullptr) return nullptr;
     ThreadExit::arm();
     wait_for_turn(*own);
-  } else if (own->turn.load(acquire) == 0) {  // it was outside
+  } else if (own->turn.load(relaxed) == 0) {  // it was outside; wait_for_turn acquires
     guard.lock();
     if (own->state == State::outside) own->state = State::can_run;
     if (world->current == nullptr) choose(nullptr);
@@ -431,16 +428,7 @@ bool prepare(const char* log, const char* schedule) noexcept {
     world->change[i] = i <= h % kMostChanges ? 1 + (one >> 8) % settings.length : 0;
   }
   world->one_in = (h >> 8) % 2 == 0 ? 2u << (h >> 12) % 3 : 0;
-  if (log != nullptr) {
-    const long fd =
-        raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(log), O_RDWR | O_CLOEXEC);
-    if (fd >= 0) {
-      const long at =
-          raw_syscall(SYS_mmap, 0, sizeof(Log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-      raw_syscall(SYS_close, fd);
-      if (at > 0) log_ = reinterpret_cast<Log*>(at);
-    }
-  }
+  if (log != nullptr) log_ = static_cast<Log*>(map_file(log, sizeof(Log)));
   ThreadExit::prepare();
   ThreadExit::add(&on_thread_exit);
   pthread_atfork(nullptr, nullptr, in_forked_child);
@@ -490,14 +478,12 @@ bool wait_for(const void* object, bool has_deadline) noexcept {
   return !me->timed_out;
 }
 
-// A thread that wakes others has the turn, also after it was outside. So one that has just seen
-// that it must wait does so before it is woken.
+// A thread has the turn when it wakes others, even if it was outside before. So a thread that has
+// just seen that it must wait is in its wait by then.
 void wake_all(const void* object) noexcept {
   mine();
   guard.lock();
-  for (Thread& t : world->thread) {
-    if (t.state == State::waits && t.object == object) t.state = State::can_run;
-  }
+  wake_those([object](const Thread& t) { return t.object == object; });
   guard.unlock();
 }
 
@@ -521,16 +507,14 @@ void wake_one(const void* object) noexcept {
 void wake(pthread_t thread) noexcept {
   mine();
   guard.lock();
-  for (Thread& t : world->thread) {
-    if (t.state == State::waits && t.self == thread) t.state = State::can_run;
-  }
+  wake_those([thread](const Thread& t) { return t.self == thread; });
   guard.unlock();
 }
 
 Thread* create() noexcept {
   if (mine() == nullptr) return nullptr;
   if (log_ != nullptr) {
-    std::uint64_t nobody = 0;
+    std::uint64_t nobody = 0;  // relaxed: from then on only this process writes to the log
     log_->process.compare_exchange(nobody, static_cast<std::uint64_t>(raw_syscall(SYS_getpid)),
                                    relaxed);
   }
@@ -570,12 +554,12 @@ void be_patient(bool begins) noexcept {
 
 bool has_ended(pthread_t thread) noexcept {
   guard.lock();
-  bool is_there = false;
-  for (const Thread& t : world->thread) {
-    is_there = is_there || (t.self == thread && t.state != State::ended && t.state != State::free);
-  }
+  const bool has =
+      std::none_of(std::begin(world->thread), std::end(world->thread), [thread](const Thread& t) {
+        return t.self == thread && t.state != State::ended && t.state != State::free;
+      });
   guard.unlock();
-  return !is_there;
+  return has;
 }
 
 }  // namespace lockswap::fuzz::serial

@@ -39,7 +39,6 @@ enum class Kind : std::uint8_t {
   attempt,
   lock_shared,
   turn,  // a turn that a schedule must name: `object` is the thread that has it next
-  times_out,
 };
 struct Step {
   std::uint32_t thread;  // in the order in which they were created, the first is 0
@@ -50,6 +49,8 @@ struct Step {
   std::uint32_t is_variable;  // of the module; the address is at[1] then
   std::uint64_t at[2];        // of the call and of the object, in the files
 };
+// It has no recording::Head, which a program of C++ would have to read: steps.py reads this file
+// itself. relaxed, all: it does so when the process has ended.
 struct Log {
   static constexpr std::size_t kSteps = 100'000;
   static constexpr std::size_t kModules = 64;
@@ -59,7 +60,7 @@ struct Log {
   NativeAtomic<std::uint64_t> by_time;      // turns that were taken away from threads
   NativeAtomic<std::uint64_t> is_deadlock;  // no thread could run any more
   NativeAtomic<std::uint64_t> modules;
-  std::uint64_t unused[3];
+  std::uint64_t unused[3];  // zero
   char module[kModules][512];
   Step step[kSteps];
 };
@@ -69,23 +70,24 @@ struct Log {
 // Returns false if the schedule can't be read.
 bool prepare(const char* log, const char* schedule) noexcept;
 
-// A point of the calling thread, which has the turn, and has it again on return. It comes before
-// what the thread does, but behind a release, a creation and a try that failed.
+// A point of the calling thread, which has the turn again on return. It comes before what the
+// thread does, but after a release, a creation and a try that failed.
 void point(Kind kind, const void* object, const void* caller) noexcept;
 // The turn is another thread's until somebody wakes those that wait for the object. Returns false
 // if nobody can any more: then the deadline, which it must have, is the only thing that can happen.
 bool wait_for(const void* object, bool has_deadline) noexcept;
 void wake_all(const void* object) noexcept;
-// Of those that wait for it, the one with the greatest priority.
+// Wakes the one with the greatest priority among those that wait for the object.
 void wake_one(const void* object) noexcept;
-// A thread that is cancelled: it looks again whether it still has to wait.
+// Makes a thread that was cancelled look again whether it still has to wait.
 void wake(pthread_t thread) noexcept;
 
-// A thread that is created, by its creator; it begins and ends, by itself. nullptr: there is no
-// room, and the thread comes as a stranger.
+// The creator calls create() before it creates a thread, and created() after that, with nullptr for
+// `thread` if there is none. The new thread calls begin(). create() returns nullptr if there is no
+// room; then the thread is taken for one that pthread_create did not make.
 struct Thread;
 Thread* create() noexcept;
-void created(Thread* t, const pthread_t* thread) noexcept;  // nullptr: it could not be
+void created(Thread* t, const pthread_t* thread) noexcept;
 void begin(Thread* t) noexcept;
 bool has_ended(pthread_t thread) noexcept;
 // The calling thread waits in the kernel for a thread that has ended here, and keeps the turn.

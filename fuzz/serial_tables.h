@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <pthread.h>
 
@@ -39,7 +38,7 @@ struct Serial {
   }
   template <WaitCall C>
   static int on(C call, pthread_cond_t* c, pthread_mutex_t* m, auto... args) {
-    if (!is_valid_deadline(args...) || (flags(c) & kShared) != 0) return C::next(c, m, args...);
+    if (!is_valid_deadline(args...) || (flags(c) & kCondIsShared) != 0) return C::next(c, m, args...);
     serial::point(serial::Kind::wait, c, call.caller);
     pthread_testcancel();
     if (const int error = system_mutex.unlock(m); error != 0) return error;
@@ -66,7 +65,7 @@ struct Serial {
   }
   template <SignalCall C>
   static int on(C call, pthread_cond_t* c) noexcept {
-    if ((flags(c) & kShared) != 0) return C::next(c);
+    if ((flags(c) & kCondIsShared) != 0) return C::next(c);
     constexpr bool kAll = C::kAct == lockswap::Act::broadcast;
     serial::point(kAll ? serial::Kind::broadcast : serial::Kind::signal, c, call.caller);
     note_signal(c, call.caller, kAll);
@@ -80,23 +79,12 @@ struct Serial {
   }
 
  private:
-  // glibc's flags in the object.
-  static constexpr unsigned kShared = 1;
-  static constexpr unsigned kMonotonic = 2;
-
   static unsigned flags(const pthread_cond_t* c) noexcept {
-    unsigned word;
-    std::memcpy(&word, reinterpret_cast<const char*>(c) + byte_of(object_layout.cond_flags),
-                sizeof word);
-    return word;
-  }
-  static Waits waits_for(const pthread_mutex_t*, bool) noexcept { return Waits::mutex; }
-  static Waits waits_for(const pthread_rwlock_t*, bool reads) noexcept {
-    return reads ? Waits::to_read : Waits::to_write;
+    return flags_in(c, object_layout.cond_flags);
   }
   static void sleep_until(pthread_cond_t*) noexcept {}
   static void sleep_until(pthread_cond_t* c, const timespec* at) noexcept {
-    sleep_until(c, (flags(c) & kMonotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME, at);
+    sleep_until(c, (flags(c) & kCondIsMonotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME, at);
   }
   static void sleep_until(pthread_cond_t*, clockid_t clock, const timespec* at) noexcept {
     raw_syscall(SYS_clock_nanosleep, clock, TIMER_ABSTIME, reinterpret_cast<long>(at), 0);

@@ -43,7 +43,7 @@ bool skip(const char*& p, const char* word) noexcept {
   return true;
 }
 
-// The file's name at `p`, which goes on after it.
+// Copies the file's name at `p`, and moves `p` behind it.
 bool read_name(const char*& p, char* name, std::size_t size) noexcept {
   std::size_t n = 0;
   for (; *p != 0 && *p != ','; ++p) {
@@ -59,7 +59,7 @@ constinit char live_file[512] = "", log_file[512] = "", schedule_file[512] = "";
 const char* or_none(const char* name) noexcept { return name[0] != 0 ? name : nullptr; }
 
 // SEED[,percent=N][,delay=US][,budget=MS][,spurious][,no-turns][,live=FILE]
-//     [,serial[,steps=FILE][,schedule=FILE]][,trace=FILE]
+//     [,serial[,steps=FILE][,schedule=FILE][,length=POINTS]][,trace=FILE]
 bool read(const char* p) noexcept {
   settings.seed = number(p);
   if (settings.seed == kNoNumber) return false;
@@ -132,7 +132,7 @@ void start() noexcept {
     refuse(line);
   }
   recording::modules = module_functions();
-  prepare_slots(or_none(live_file));
+  if (live_file[0] != 0) prepare_slots(live_file);
   Looks::prepare();  // it learns mutexes' layout, too, for threads' ids: system_tid.h
   if (settings.serial) {
     run_one_at_a_time();

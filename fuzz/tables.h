@@ -22,6 +22,11 @@ inline bool is_taken(const pthread_rwlock_t* l, bool reads) noexcept {
   return (reads ? Looks::at<true>(l) : Looks::at<false>(l)) == Look::taken;
 }
 
+inline Waits waits_for(const pthread_mutex_t*, bool) noexcept { return Waits::mutex; }
+inline Waits waits_for(const pthread_rwlock_t*, bool reads) noexcept {
+  return reads ? Waits::to_read : Waits::to_write;
+}
+
 struct Disturb {
   // What is not disturbed.
   static int on(auto call, auto... args) noexcept { return call.next(args...); }
@@ -31,7 +36,7 @@ struct Disturb {
   static int on(C call, auto* l, auto... args) noexcept {
     pass(Point::before_acquire);
     const int result = acquire(call, l, args...);
-    if (result == 0 || result == EOWNERDEAD) note_hold(l, call.caller, how<C>(l));
+    if (result == 0 || result == EOWNERDEAD) note_hold(l, call.caller, waits_for(l, C::kReads));
     pass(Point::after_acquire);
     return result;
   }
@@ -81,18 +86,10 @@ struct Disturb {
 
  private:
   template <class C>
-  static Waits how(const pthread_mutex_t*) noexcept {
-    return Waits::mutex;
-  }
-  template <class C>
-  static Waits how(const pthread_rwlock_t*) noexcept {
-    return C::kReads ? Waits::to_read : Waits::to_write;
-  }
-  template <class C>
   static int acquire(C call, auto* l, auto... args) noexcept {
     if constexpr (C::kForm == Form::attempt) return C::next(l, args...);
     const bool taken = is_taken(l, C::kReads);
-    const Waiting waiting(how<C>(l), l, nullptr, C::kHasDeadline, call.caller, taken);
+    const Waiting waiting(waits_for(l, C::kReads), l, nullptr, C::kHasDeadline, call.caller, taken);
     const bool waits = taken && chooses_turns(settings) && is_valid_deadline(args...);
     return waits ? in_turn<C>(l, args...) : C::next(l, args...);
   }

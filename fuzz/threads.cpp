@@ -82,20 +82,20 @@ LOCKSWAP_EXPORTED int lockswap_join(pthread_t thread, void** result) {
   const auto* const other = reinterpret_cast<const void*>(thread);
   const fuzz::Waiting waiting(fuzz::Waits::join, other, nullptr, false, __builtin_return_address(0),
                               true);
-  if (fuzz::settings.serial) {
-    fuzz::serial::point(fuzz::serial::Kind::join, other, __builtin_return_address(0));
-    while (!fuzz::serial::has_ended(thread)) {
-      fuzz::serial::wait_for(other, false);
-      pthread_testcancel();
-    }
+  if (!fuzz::settings.serial) return join.get()(thread, result);
+  fuzz::serial::point(fuzz::serial::Kind::join, other, __builtin_return_address(0));
+  while (!fuzz::serial::has_ended(thread)) {
+    fuzz::serial::wait_for(other, false);
+    pthread_testcancel();
   }
-  if (fuzz::settings.serial) fuzz::serial::be_patient(true);
+  fuzz::serial::be_patient(true);
   const int error = join.get()(thread, result);
-  if (fuzz::settings.serial) fuzz::serial::be_patient(false);
+  fuzz::serial::be_patient(false);
   return error;
 }
 
-// Where one thread runs at a time, one that is cancelled in a wait does not wait in the kernel.
+// Where one thread runs at a time, threads don't wait in the kernel, so a cancelled one must be
+// woken here.
 LOCKSWAP_EXPORTED int lockswap_cancel(pthread_t thread) {
   using namespace lockswap;
   ensure_started();

@@ -7,7 +7,7 @@
 
 namespace lockswap::recording {
 
-// The former is empty once the first thread has ended; the latter is there since Linux 3.17.
+// The first file is empty once the first thread has ended, and Linux before 3.17 lacks the other.
 Mappings::Mappings() noexcept {
   if (!open("/proc/self/maps")) open("/proc/thread-self/maps");
 }

@@ -27,9 +27,7 @@ struct NewCond {
   static constexpr std::size_t kByte = byte_of(kFlags);
   static_assert(sizeof(NativeCond) <= kByte && kByte + sizeof(unsigned) <= sizeof(pthread_cond_t));
   static unsigned flags(const pthread_cond_t* c) noexcept {
-    unsigned word;
-    std::memcpy(&word, reinterpret_cast<const unsigned char*>(c) + kByte, sizeof word);
-    return word;
+    return flags_in(c, kFlags);
   }
   static constexpr bool kHasAttributes = true;
   static const CondOps& system() noexcept { return system_cond; }
@@ -48,13 +46,9 @@ struct OldCond {
 //   key(), priority() for Condvar::wait
 template <class Layout, class Waiter>
 class CondTable {
-  // glibc's flags, which its init sets and nothing of ours changes.
-  static constexpr unsigned kShared = 1;
-  static constexpr unsigned kMonotonic = 2;
-
   static NativeCond& state(pthread_cond_t* c) noexcept { return *reinterpret_cast<NativeCond*>(c); }
   static bool is_glibcs(const pthread_cond_t* c) noexcept {
-    return (Layout::flags(c) & kShared) != 0;
+    return (Layout::flags(c) & kCondIsShared) != 0;
   }
 
   static int init(pthread_cond_t* c, const pthread_condattr_t* attributes) noexcept {
@@ -90,7 +84,7 @@ class CondTable {
     return wait_until(c, m, nullptr);
   }
   static int timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at) noexcept {
-    const bool monotonic = (Layout::flags(c) & kMonotonic) != 0;
+    const bool monotonic = (Layout::flags(c) & kCondIsMonotonic) != 0;
     return clockwait(c, m, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, at);
   }
   static int clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,

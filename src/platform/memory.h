@@ -30,6 +30,18 @@ inline void* map_pages(std::size_t bytes, std::uintptr_t wish = 0) noexcept {
 #endif
 }
 
+// Maps the first `bytes` of a file that is at least as long, so that other processes see what is
+// stored there. Returns nullptr if the file can't be opened or mapped.
+inline void* map_file(const char* path, std::size_t bytes) noexcept {
+  const long fd =
+      raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  const long r =
+      raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  raw_syscall(SYS_close, fd);
+  return r < 0 && r > -4096 ? nullptr : reinterpret_cast<void*>(r);
+}
+
 inline void unmap_pages(void* p, std::size_t bytes) noexcept {
   raw_syscall(SYS_munmap, reinterpret_cast<long>(p), static_cast<long>(bytes));
 }
@@ -41,7 +53,7 @@ inline bool is_shared_memory(const void* p) noexcept {
   const auto page = reinterpret_cast<std::uintptr_t>(p) / static_cast<std::size_t>(getpagesize());
   std::uint64_t entry = 0;
   long got = 0;
-  // The former is empty once the first thread has ended; the latter is there since Linux 3.17.
+  // The first file is empty once the first thread has ended, and Linux before 3.17 lacks the other.
   for (const char* path : {"/proc/self/pagemap", "/proc/thread-self/pagemap"}) {
     const long fd =
         raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);

@@ -350,7 +350,6 @@ bool works_beside_our_words(Misfit& misfit) noexcept {
 
 // What NativeCond of src/ops/cond_table.h uses.
 constexpr Bytes kOfOurCond{0, 24};
-constexpr unsigned kSharedFlag = 1, kMonotonicFlag = 2;
 
 Made<pthread_cond_t> make_cond(int pshared, clockid_t clock) noexcept {
   return Made<pthread_cond_t>([pshared, clock](pthread_cond_t* c) {
@@ -409,9 +408,9 @@ bool learn_cond_layout() noexcept {
     clockid_t clock;
     unsigned flags;
   } constexpr kMade[] = {{PTHREAD_PROCESS_PRIVATE, CLOCK_REALTIME, 0},
-                         {PTHREAD_PROCESS_PRIVATE, CLOCK_MONOTONIC, kMonotonicFlag},
-                         {PTHREAD_PROCESS_SHARED, CLOCK_REALTIME, kSharedFlag},
-                         {PTHREAD_PROCESS_SHARED, CLOCK_MONOTONIC, kSharedFlag | kMonotonicFlag}};
+                         {PTHREAD_PROCESS_PRIVATE, CLOCK_MONOTONIC, kCondIsMonotonic},
+                         {PTHREAD_PROCESS_SHARED, CLOCK_REALTIME, kCondIsShared},
+                         {PTHREAD_PROCESS_SHARED, CLOCK_MONOTONIC, kCondIsShared | kCondIsMonotonic}};
   const Made<pthread_cond_t> plain = make_cond(kMade[0].pshared, kMade[0].clock);
   const Made<pthread_cond_t> flagged = make_cond(kMade[3].pshared, kMade[3].clock);
   if (plain.failed() || flagged.failed()) return fail(misfit, "pthread_cond_init fails");

@@ -10,13 +10,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <pthread.h>
 
 namespace lockswap {
 
-// Where the flags "process-shared" (bit 0) and "monotonic" (bit 1) of a pthread_cond_t are.
+// The flags of a pthread_cond_t, and where they are. glibc's init sets them, and nothing else does.
+inline constexpr unsigned kCondIsShared = 1, kCondIsMonotonic = 2;
 enum class CondFlags : std::uint8_t { at_byte_36, at_byte_28 };
 constexpr std::size_t byte_of(CondFlags flags) noexcept {
   return flags == CondFlags::at_byte_28 ? 28 : 36;
+}
+inline unsigned flags_in(const pthread_cond_t* c, CondFlags flags) noexcept {
+  unsigned word;
+  std::memcpy(&word, reinterpret_cast<const unsigned char*>(c) + byte_of(flags), sizeof word);
+  return word;
 }
 
 // What an experiment found that this library can't live with, as the end of a sentence that begins
