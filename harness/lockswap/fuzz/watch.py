@@ -99,7 +99,7 @@ class Watch:
         far = max(FAR_S, _TIMES_UNDISTURBED * self._undisturbed_s)
         if self._limit_s is None and passed >= far:
             return self._hang(f"it had not ended after {passed:.3g} s, though it went on", tasks)
-        if (self._limit_s is None or passed >= _FIRST_LOOK_S) and (hang := self._deadlock(passed, idle, tasks)):
+        if (self._limit_s is None or passed >= _FIRST_LOOK_S) and (hang := self._deadlock(passed, tasks)):
             return hang
         if self._limit_s is not None or not tasks:
             return None
@@ -124,7 +124,7 @@ class Watch:
             self._sleeps = {tid: one.switches for tid, one in tasks.items()}
         return now - self._changed
 
-    def _deadlock(self, passed: float, idle: float, tasks: dict[int, Task]) -> Hang | None:
+    def _deadlock(self, passed: float, tasks: dict[int, Task]) -> Hang | None:
         """Threads that wait in a circle, in two looks, with nothing that has ended in between."""
         if passed < self._next_search_s:
             return None
