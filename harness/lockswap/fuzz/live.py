@@ -3,7 +3,6 @@
 import struct
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from lockswap.profile.attach import Attached, Task
 from lockswap.profile.live import EXCLUSIVE, OWNER, SHARED, Hold, Lock, Signal, State, Thread, Wait
@@ -17,20 +16,6 @@ _KINDS = {1: "mutex", 2: "rwlock", 3: "rwlock", 4: "cond", 5: "join"}
 _TO_READ = 2
 
 
-class Process(Attached):
-    """One that keeps no recording."""
-
-    def _find_recording(self) -> Path:
-        return Path()
-
-    def modules(self) -> list[dict]:
-        begins: dict[str, int] = {}
-        for one in self._maps:
-            if one.path.startswith("/"):
-                begins.setdefault(one.path, one.begin)
-        return [{"path": path, "build_id": "", "begin": begin} for path, begin in begins.items()]
-
-
 def points(table: bytes) -> bytes:
     """What changes with each lock call that any thread makes."""
     return b"".join(table[at : at + 16] for at in range(0, len(table) - 15, _STRIDE))
@@ -38,7 +23,7 @@ def points(table: bytes) -> bytes:
 
 def state(pid: int, table: bytes, futexes: dict[int, int]) -> State:
     """`futexes`: the address that a thread sleeps on, by its id."""
-    process = Process(pid)
+    process = Attached(pid, needs_recording=False)
     tasks = process.tasks()
     slots = [one for one in _slots(table) if one.pid == process.inner_pid]
     named = _Named(process, slots, futexes)
@@ -72,7 +57,7 @@ def _slots(table: bytes) -> list[_Slot]:
 class _Named:
     """Names for all addresses of a process, looked up at once."""
 
-    def __init__(self, process: Process, slots: list[_Slot], futexes: dict[int, int]) -> None:
+    def __init__(self, process: Attached, slots: list[_Slot], futexes: dict[int, int]) -> None:
         self._process, self._futexes = process, futexes
         self._now = time.monotonic_ns()
         modules = process.modules()
