@@ -36,6 +36,11 @@ static void *signals(void *x) {
   pthread_mutex_unlock(&a);
   return x;
 }
+static void *alone(void *x) {
+  pthread_mutex_lock(&a);
+  pthread_cond_wait(&c, &a);
+  return x;
+}
 int main(int argc, char **argv) {
   pthread_t t[3];
   pthread_barrier_init(&both, 0, 2);
@@ -46,6 +51,9 @@ int main(int argc, char **argv) {
     pthread_create(&t[1], 0, order, &a);
     pthread_create(&t[2], 0, order, &b);
     pthread_join(t[1], 0);
+  } else if (strcmp(argv[1], "ended") == 0) {
+    pthread_create(&t[0], 0, alone, 0);
+    pthread_exit(0);
   } else {
     pthread_create(&t[0], 0, signals, 0);
     pthread_join(t[0], 0);
@@ -88,8 +96,14 @@ def test_it_is_seen_that_nobody_can_wake_a_thread(hangs):
     assert f"before the wait began, by thread {where.split('by thread ')[1].split()[0]} at signals" in where
 
 
+def test_it_is_seen_after_the_end_of_the_first_thread(hangs):
+    found = lockswap("fuzz", "--json", "--runs", 1, "--again", 1, "--", hangs, "ended")
+    assert found.returncode == 3, found.stderr
+    assert json.loads(found.stdout)["failure"] == "hang: all threads wait, and nobody is left to wake them"
+
+
 RUNS, COMPUTES = Task(1, "R"), Task(1, "S")
-WAITS, SLEEPS, READS = Task(1, "S", "futex"), Task(1, "S", "sleep", True), Task(1, "S")
+WAITS, SLEEPS, READS = Task(1, "S", "futex"), Task(1, "S", "nanosleep", True), Task(1, "S")
 # Threads, whether points pass, processor time per second, seconds of the undisturbed run; when it is called a hang.
 CASES = {
     "computes": ([RUNS, WAITS], False, 1, 1, 300),
@@ -98,7 +112,7 @@ CASES = {
     "locks": ([WAITS], True, 0.01, 1, 300),
     "computes elsewhere": ([COMPUTES], False, 0.5, 1, 300),
     "nobody is left": ([WAITS, WAITS], False, 0, 0.1, 2),
-    "a shell waits": ([WAITS, Task(2, "S", "wait")], False, 0, 0.1, 2),
+    "a shell waits": ([WAITS, Task(2, "S", "wait4")], False, 0, 0.1, 2),
     "a thread sleeps": ([WAITS, SLEEPS], False, 0, 0.1, 60),
     "a thread reads": ([WAITS, READS], False, 0, 0.1, 10),
     "a thread sleeps as long as ever": ([WAITS, SLEEPS], False, 0, 30, 180),
@@ -112,7 +126,7 @@ def test_a_hang_is_judged_by_what_happens(case, monkeypatch, tmp_path):
     now = 0.0
     monkeypatch.setattr(watch.time, "monotonic", lambda: now)
     monkeypatch.setattr(watch, "_tasks", lambda _: dict(enumerate(tasks)))
-    monkeypatch.setattr(watch, "_cpu_seconds", lambda _: share * now)
+    monkeypatch.setattr(watch, "cpu_seconds", lambda _: share * now)
     monkeypatch.setattr(watch, "_read", lambda _: int(now * points).to_bytes(16, "little"))
     monkeypatch.setattr(Watch, "_states", lambda *_: [])
     seen = Watch(1, Watching(tmp_path, None, None, undisturbed))
@@ -124,8 +138,10 @@ def test_a_hang_is_judged_by_what_happens(case, monkeypatch, tmp_path):
 def test_a_thread_that_wakes_up_for_nothing_gives_no_hope(monkeypatch, tmp_path):
     now = 0.0
     monkeypatch.setattr(watch.time, "monotonic", lambda: now)
-    monkeypatch.setattr(watch, "_tasks", lambda _: {1: WAITS, 2: Task(1, "S", "sleep", True, switches=int(now * 10))})
-    monkeypatch.setattr(watch, "_cpu_seconds", lambda _: 0.001 * now)
+    monkeypatch.setattr(
+        watch, "_tasks", lambda _: {1: WAITS, 2: Task(1, "S", "nanosleep", True, switches=f"{now:.1f}")}
+    )
+    monkeypatch.setattr(watch, "cpu_seconds", lambda _: 0.001 * now)
     monkeypatch.setattr(watch, "_read", lambda _: b"")
     monkeypatch.setattr(Watch, "_states", lambda *_: [])
     seen = Watch(1, Watching(tmp_path, None, None, 0.1))

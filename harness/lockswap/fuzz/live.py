@@ -3,10 +3,9 @@
 import struct
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from lockswap.profile.attach import Attached, Task
-from lockswap.profile.live import EXCLUSIVE, SHARED, Hold, Lock, Signal, State, Thread, Wait
+from lockswap.profile.live import EXCLUSIVE, OWNER, SHARED, Hold, Lock, Signal, State, Thread, Wait
 from lockswap.profile.names import Function, Names, frame_at, site
 
 _FRAMES, _HELD, _SIGNALLED = 16, 16, 4
@@ -15,21 +14,6 @@ _STRIDE = (_SLOT.size + 63) // 64 * 64
 TABLE_BYTES = 512 * _STRIDE
 _KINDS = {1: "mutex", 2: "rwlock", 3: "rwlock", 4: "cond", 5: "join"}
 _TO_READ = 2
-_OWNER = 8  # where a pthread mutex has its owner's thread id
-
-
-class Process(Attached):
-    """One that keeps no recording."""
-
-    def _find_recording(self) -> Path:
-        return Path()
-
-    def modules(self) -> list[dict]:
-        begins: dict[str, int] = {}
-        for one in self._maps:
-            if one.path.startswith("/"):
-                begins.setdefault(one.path, one.begin)
-        return [{"path": path, "build_id": "", "begin": begin} for path, begin in begins.items()]
 
 
 def points(table: bytes) -> bytes:
@@ -39,7 +23,7 @@ def points(table: bytes) -> bytes:
 
 def state(pid: int, table: bytes, futexes: dict[int, int]) -> State:
     """`futexes`: the address that a thread sleeps on, by its id."""
-    process = Process(pid)
+    process = Attached(pid, needs_recording=False)
     tasks = process.tasks()
     slots = [one for one in _slots(table) if one.pid == process.inner_pid]
     named = _Named(process, slots, futexes)
@@ -73,7 +57,7 @@ def _slots(table: bytes) -> list[_Slot]:
 class _Named:
     """Names for all addresses of a process, looked up at once."""
 
-    def __init__(self, process: Process, slots: list[_Slot], futexes: dict[int, int]) -> None:
+    def __init__(self, process: Attached, slots: list[_Slot], futexes: dict[int, int]) -> None:
         self._process, self._futexes = process, futexes
         self._now = time.monotonic_ns()
         modules = process.modules()
@@ -101,9 +85,6 @@ class _Named:
             return Lock(kind, address, self._names.variable(self._known, frame), True)
         return Lock(kind, address, "allocated memory", False)
 
-    def _mode(self, waits: int) -> str:
-        return SHARED if waits == _TO_READ else EXCLUSIVE
-
     def signals(self, slot: _Slot) -> list[Signal]:
         return [
             Signal(address, slot.tid, 1, self._now - at, self._now - at if all_ else -1, self._place(caller))
@@ -115,9 +96,9 @@ class _Named:
         for address, caller, mode in slot.held:
             kind = _KINDS.get(mode, "mutex")
             # What another thread has released stands here still.
-            if kind == "mutex" and task and self._process.word(address + _OWNER) not in (slot.tid, None):
+            if kind == "mutex" and task and self._process.word(address + OWNER) not in (slot.tid, None):
                 continue
-            found.holds.append(Hold(self._lock(kind, address), self._mode(mode), -1, self._place(caller)))
+            found.holds.append(Hold(self._lock(kind, address), _mode(mode), -1, self._place(caller)))
         if slot.waits in _KINDS and task is not None:
             found.wait = self._wait(slot)
         return found
@@ -132,4 +113,8 @@ class _Named:
         elif kind == "cond" and slot.mutex and self._futexes.get(slot.tid) == slot.mutex:
             lock = self._lock("mutex", slot.mutex)  # glibc's wait has been signalled, and needs the mutex
         age = max(0, self._now - slot.since_ns)
-        return Wait(lock, slot.mutex, self._mode(slot.waits), age, slot.has_deadline, stack)
+        return Wait(lock, slot.mutex, _mode(slot.waits), age, slot.has_deadline, stack)
+
+
+def _mode(call: int) -> str:
+    return SHARED if call == _TO_READ else EXCLUSIVE

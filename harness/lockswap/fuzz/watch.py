@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import platform
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,11 @@ from lockswap.base.errors import UserError
 from lockswap.base.text import plural
 from lockswap.fuzz import live, steps
 from lockswap.fuzz.outcome import Hang
+from lockswap.outside.calls import ends_itself, name_of
+from lockswap.outside.target import glimpse
 from lockswap.profile import why_text
 from lockswap.profile.live import State
+from lockswap.profile.look import cpu_seconds
 
 FAR_S = 300.0  # at least; a run that still does something then is called a hang, too
 _TIMES_UNDISTURBED = 20
@@ -25,24 +27,17 @@ _UNTIL_A_DEADLINE_S = 60.0
 _FIRST_LOOK_S = 2.0
 _LITTLE = 0.01  # of a processor: what a thread uses that wakes up now and then to find nothing to do
 _MOST_LINES = 60
-
-# System calls by number; of each, which argument says until when, and whether 0 there means without end.
-_X86 = {202: ("futex", 3), 61: ("wait", 3), 247: ("wait", 4), 35: ("sleep", 0), 230: ("sleep", 2), 7: ("poll", 2)}
-_X86 |= {271: ("poll", 2), 270: ("poll", 4), 23: ("poll", 4), 232: ("poll", 3), 281: ("poll", 3), 128: ("poll", 2)}
-_ARM = {98: ("futex", 3), 260: ("wait", 3), 95: ("wait", 4), 101: ("sleep", 0), 115: ("sleep", 2), 73: ("poll", 2)}
-_ARM |= {72: ("poll", 4), 22: ("poll", 3), 137: ("poll", 2)}
-_CALLS = _ARM if platform.machine() == "aarch64" else _X86
-_MILLISECONDS = {7, 232, 281} if _CALLS is _X86 else {22}  # -1 is without end
+_FOR_OTHERS = ("futex", "wait4", "waitid")  # calls that a thread or a process ends
 
 
 @dataclass(frozen=True)
 class Task:
     pid: int
     state: str
-    call: str = ""  # of _CALLS; "": another one, or not known
+    call: str = ""  # "": none, or not known
     ends_itself: bool = False  # at a deadline
     futex: int = 0
-    switches: int = 0
+    switches: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,7 +73,7 @@ class Watch:
         self._next_look_s = 0.0
         self._began = self._changed = time.monotonic()
         self._points, self._pids, self._cpu_s = b"", frozenset[int](), 0.0
-        self._sleeps: dict[int, int] = {}
+        self._sleeps: dict[int, str] = {}
         self._next_search_s = _FIRST_LOOK_S
         self._suspected: set[frozenset[int]] = set()
 
@@ -99,7 +94,7 @@ class Watch:
         far = max(FAR_S, _TIMES_UNDISTURBED * self._undisturbed_s)
         if self._limit_s is None and passed >= far:
             return self._hang(f"it had not ended after {passed:.3g} s, though it went on", tasks)
-        if (self._limit_s is None or passed >= _FIRST_LOOK_S) and (hang := self._deadlock(passed, idle, tasks)):
+        if (self._limit_s is None or passed >= _FIRST_LOOK_S) and (hang := self._deadlock(passed, tasks)):
             return hang
         if self._limit_s is not None or not tasks:
             return None
@@ -116,7 +111,7 @@ class Watch:
         now = time.monotonic()
         points = live.points(_read(self._table))
         pids = frozenset(one.pid for one in tasks.values())
-        cpu_s = sum(map(_cpu_seconds, pids))
+        cpu_s = sum(map(cpu_seconds, pids))
         used = cpu_s - self._cpu_s > max(0.02, _LITTLE * (now - self._changed))
         runs = any(one.state not in "SIt" for one in tasks.values())
         if used or runs or points != self._points or pids != self._pids:
@@ -124,7 +119,7 @@ class Watch:
             self._sleeps = {tid: one.switches for tid, one in tasks.items()}
         return now - self._changed
 
-    def _deadlock(self, passed: float, idle: float, tasks: dict[int, Task]) -> Hang | None:
+    def _deadlock(self, passed: float, tasks: dict[int, Task]) -> Hang | None:
         """Threads that wait in a circle, in two looks, with nothing that has ended in between."""
         if passed < self._next_search_s:
             return None
@@ -177,54 +172,32 @@ def _first_lines(text: str) -> str:
 def _nobody_is_left(tasks: dict[int, Task]) -> bool:
     """Whether each thread waits for another thread, or for a process, of these. A signal could wake one all the same;
     those that have a timer wait for it in a thread of its own."""
-    return all(one.state in "SI" and one.call in ("futex", "wait") and not one.ends_itself for one in tasks.values())
+    return all(one.state in "SI" and one.call in _FOR_OTHERS and not one.ends_itself for one in tasks.values())
 
 
 def _tasks(session: int) -> dict[int, Task]:
     found = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        fields = _fields(stat)
-        if len(fields) < 4 or int(fields[3]) != session or fields[0] in "ZX":
+    for folder in Path("/proc").glob("[0-9]*/task"):
+        pid = int(folder.parent.name)
+        try:
+            tids = [int(one.name) for one in folder.iterdir()] if os.getsid(pid) == session else []
+        except OSError:
             continue
-        pid = int(stat.parent.name)
-        for folder in (stat.parent / "task").glob("*"):
-            if (task := _task(pid, folder)) is not None:
-                found[int(folder.name)] = task
+        for tid in tids:
+            if (task := _task(pid, tid)) is not None:
+                found[tid] = task
     return found
 
 
-def _task(pid: int, folder: Path) -> Task | None:
-    fields = _fields(folder / "stat")
-    if not fields or fields[0] in "ZX":
+def _task(pid: int, tid: int) -> Task | None:
+    seen = glimpse(pid, tid)
+    if seen is None or seen.state in "ZX":
         return None
-    try:
-        call = (folder / "syscall").read_text().split()
-        status = (folder / "status").read_text(errors="replace")
-    except OSError:
-        return Task(pid, fields[0])
-    switches = int(status.partition("\nvoluntary_ctxt_switches:")[2].split("\n", 1)[0] or 0)
-    if len(call) < 7 or int(call[0]) not in _CALLS:
-        return Task(pid, fields[0], switches=switches)
-    number = int(call[0])
-    name, until = _CALLS[number]
-    argument = int(call[1 + until], 16)
-    ends = name == "sleep" or (name != "wait" and argument != 0)
-    if number in _MILLISECONDS:
-        ends = argument & 0xFFFFFFFF != 0xFFFFFFFF
-    return Task(pid, fields[0], name, ends, int(call[1], 16) if name == "futex" else 0, switches)
-
-
-def _cpu_seconds(pid: int) -> float:
-    fields = _fields(Path(f"/proc/{pid}/stat"))
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if len(fields) > 12 else 0.0
-
-
-def _fields(stat: Path) -> list[str]:
-    """Those behind the name."""
-    try:
-        return stat.read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return []
+    if seen.call is None:
+        return Task(pid, seen.state, switches=seen.switches)
+    name = name_of(seen.call)
+    futex = seen.call.arguments[0] if name == "futex" else 0
+    return Task(pid, seen.state, name, ends_itself(seen.call), futex, seen.switches)
 
 
 def _read(table: Path) -> bytes:

@@ -30,12 +30,29 @@ _NAMES = {
 }
 
 
-_OF_LOCKS = ("futex", "futex_waitv", "nanosleep", "clock_nanosleep", "restart_syscall")
+_SLEEPS = ("nanosleep", "clock_nanosleep")
+_OF_LOCKS = ("futex", "futex_waitv", *_SLEEPS, "restart_syscall")
+# Which argument is the time limit, without which it is 0 ...
+_LIMITS = {"futex": 3, "pselect6": 4, "select": 4, "ppoll": 2, "rt_sigtimedwait": 2}
+_MILLISECONDS = {"poll": 2, "epoll_wait": 3, "epoll_pwait": 3}  # ... or -1
+
+
+def name_of(call: Call) -> str:
+    """Empty if it is not one of those above."""
+    return _NAMES.get(call.number, ("", False))[0]
 
 
 def may_be_a_lock_s(call: Call) -> bool:
     """Whether a thread that waits for a lock may sleep in that call; else a signal handler does."""
-    return call.number not in _NAMES or _NAMES[call.number][0] in _OF_LOCKS
+    return name_of(call) in ("", *_OF_LOCKS)
+
+
+def ends_itself(call: Call) -> bool:
+    """Whether a thread sleeps in this call until some time at most."""
+    name = name_of(call)
+    if name in _MILLISECONDS:
+        return call.arguments[_MILLISECONDS[name]] & 0xFFFFFFFF != 0xFFFFFFFF
+    return name in _SLEEPS or (name in _LIMITS and call.arguments[_LIMITS[name]] != 0)
 
 
 def in_words(pid: int, call: Call) -> str:

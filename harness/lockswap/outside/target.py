@@ -17,6 +17,7 @@ _PRIVATE = 0x80
 _REALTIME = 0x100
 _BITS = _COMMAND | _PRIVATE | _REALTIME
 _ELF_64 = 2
+_MOST_BYTES = 1 << 16  # of a status file, in which the user's groups are listed
 _NOT_RUNNING = ("S", "T", "t")  # asleep, or stopped by a signal or a debugger in its call
 _LIBC = re.compile(r"/libc(\.so\.6|-2\.\d+\.so)$")
 _PARTS_OF_LIBC = re.compile(r"/(libc|libpthread|librt|ld|ld-linux[\w-]*)([-.][\w.-]*)?\.so(\.\d+)*$")
@@ -55,7 +56,7 @@ class FutexWait:
 class Glimpse:
     """A thread in one moment. Two equal ones: it has not run between them."""
 
-    call: Call | None  # None: it ran
+    call: Call | None  # None: it ran, or the kernel doesn't say where it sleeps
     switches: str  # how often it gave its processor up, and had to
     state: str
 
@@ -98,15 +99,7 @@ class Target:
 
     def glimpse(self, tid: int) -> Glimpse | None:
         """None: the thread has ended."""
-        folder = f"{self._proc}/task/{tid}"
-        try:
-            line = _read(f"{folder}/syscall")
-            status = _read(f"{folder}/status")
-        except OSError:
-            return None
-        lines = status.splitlines()
-        state = next((one.split()[1] for one in lines if one.startswith("State:")), "")
-        return Glimpse(_call(line), " ".join(lines[-2:]), state)
+        return glimpse(self.pid, tid)
 
     def call(self, tid: int) -> Call | None:
         """None: it runs. Raises OSError if the thread has ended."""
@@ -178,6 +171,21 @@ class Target:
         return struct.unpack(f"<{count}I", found) if len(found) == 4 * count else None
 
 
+def glimpse(pid: int, tid: int) -> Glimpse | None:
+    """None: the thread has ended. Works without the right to trace it, but then its call is not known."""
+    folder = f"/proc/{pid}/task/{tid}"
+    try:
+        call = _call(_read(f"{folder}/syscall"))
+    except OSError:
+        call = None
+    try:
+        lines = _read(f"{folder}/status").splitlines()
+    except OSError:
+        return None
+    state = next((one.split()[1] for one in lines if one.startswith("State:")), "")
+    return Glimpse(call, " ".join(lines[-2:]), state)
+
+
 def refusal(pid: int) -> str:
     """Why the kernel does not let this process be traced, and what to do."""
     begin = f"process {pid} runs without lockswap, and the kernel does not let you look into it: "
@@ -204,7 +212,7 @@ def is_libc(file: str) -> bool:
 def _read(path: str) -> str:
     opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.read(opened, 4096).decode(errors="replace")
+        return os.read(opened, _MOST_BYTES).decode(errors="replace")
     finally:
         os.close(opened)
 

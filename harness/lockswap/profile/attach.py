@@ -91,6 +91,13 @@ class Attached:
         """The mapped files, and where each mapping of theirs begins, the lowest first."""
         return [(one.begin, one.path) for one in self._maps if one.path.startswith("/")]
 
+    def modules(self) -> list[dict]:
+        """The mapped files as a recording has them, but for their build-ids."""
+        begins: dict[str, int] = {}
+        for begin, path in self.files():
+            begins.setdefault(path, begin)
+        return [{"path": path, "build_id": "", "begin": begin} for path, begin in begins.items()]
+
     def made_code(self) -> list[tuple[int, int]]:
         """Code in no file: a compiler's in the program."""
         return [

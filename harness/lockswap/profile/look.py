@@ -10,8 +10,7 @@ from pathlib import Path
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.profile.attach import Attached
-
-MODES = ("exclusive", "shared")
+from lockswap.profile.window import MODES
 
 
 @dataclass(frozen=True)

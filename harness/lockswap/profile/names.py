@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -191,14 +192,21 @@ def frame_at(modules: list[dict], address: int) -> list[int]:
     """The module that an address of the process lay in, and the address as the file's own tables have it."""
     below = [(one["begin"], number) for number, one in enumerate(modules) if one["begin"] <= address]
     begin, number = max(below, default=(0, -1))
-    try:
-        with Path(modules[number]["path"] if below else "").open("rb") as opened:
-            segments = [one.header for one in ELFFile(opened).iter_segments("PT_LOAD")]
-    except (OSError, ELFError):
-        return [-1, address]
-    own = address - begin + min(one.p_vaddr for one in segments) // _PAGE * _PAGE
-    inside = any(one.p_vaddr <= own < one.p_vaddr + one.p_memsz for one in segments)
+    segments = _segments(modules[number]["path"]) if below else []
+    own = address - begin + min((first for first, _ in segments), default=0) // _PAGE * _PAGE
+    inside = any(first <= own < end for first, end in segments)
     return [number, own] if inside else [-1, address]
+
+
+@lru_cache
+def _segments(path: str) -> list[tuple[int, int]]:
+    """Where those that are loaded begin and end in the file's own tables; none if it can't be read."""
+    try:
+        with Path(path).open("rb") as opened:
+            headers = [one.header for one in ELFFile(opened).iter_segments("PT_LOAD")]
+    except (OSError, ELFError):
+        return []
+    return [(one.p_vaddr, one.p_vaddr + one.p_memsz) for one in headers]
 
 
 def made_functions(file: Path) -> MadeFunctions:

@@ -13,10 +13,11 @@ from lockswap.outside.stacks import Stacks
 from lockswap.outside.target import Target
 from lockswap.profile.attach import Attached
 from lockswap.profile.names import is_wrapper, site
+from lockswap.profile.places import Places
 from lockswap.profile.report import wrapped
 from lockswap.profile.sampled import LOCKS, Sampled, Sampler, Sampling
 from lockswap.profile.symbolizer import Function
-from lockswap.profile.unrecorded import Places, stops_in_words
+from lockswap.profile.unrecorded import stops_in_words
 
 _FRAMES = 6
 _PATHS = 3  # of a lock's holders, and of its waiters

@@ -6,19 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockswap.profile.names import Function, Names, frame_at, site, start
+from lockswap.profile.window import COUNTS, EXCLUSIVE, MODES, OF_LOCK, SHARED
 
-EXCLUSIVE, SHARED = "exclusive", "shared"
 LOCKS = ("mutex", "rwlock")
 MEETINGS = ("semaphore", "barrier", "join")  # what threads wait at, and nobody holds
 _OWN = "liblockswap.so"  # its probe for the cost of profiling is no lock of the program
-_COUNTS = (
-    *("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns"),
-    *("split_holds", "split_ns", "on_processor_ns"),
-)
-_OF_LOCK = (
-    *("objects", "threads", "failed_tries", "timeouts", "timed_out_ns"),
-    *("signals", "broadcasts", "woken_with_all", "woken_in_vain"),
-)
 _MOST = ("most_wait_ns", "most_hold_ns")
 NOBODY = Function("(not known)")
 
@@ -42,7 +34,7 @@ class Mode:
     holds: Counter = field(default_factory=Counter)
 
     def add(self, one: dict) -> None:
-        for name in _COUNTS:
+        for name in COUNTS:
             setattr(self, name, getattr(self, name) + one[name])
         for name in _MOST:
             setattr(self, name, max(getattr(self, name), one[name]))
@@ -198,7 +190,7 @@ class Profile:
             one["cost"]["pair_ns"] * lock[mode]["acquisitions"]
             for one in self.processes
             for lock in one["locks"]
-            for mode in (EXCLUSIVE, SHARED)
+            for mode in MODES
             if mode in lock
         )
         return pairs + sum(one["cost"]["unwind_ns"] + one["cost"]["start_ns"] for one in self.processes)
@@ -324,9 +316,9 @@ def _rule(process: dict, one: dict, name: str) -> str:
 
 
 def _count(lock: Lock, one: dict) -> None:
-    for name in _OF_LOCK:
+    for name in ("objects", "threads", *OF_LOCK):
         setattr(lock, name, getattr(lock, name) + one[name])
-    for mode in (EXCLUSIVE, SHARED):
+    for mode in MODES:
         if mode in one:
             lock.modes[mode].add(one[mode])
 

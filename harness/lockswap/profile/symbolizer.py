@@ -36,7 +36,7 @@ def functions_in(file: str, addresses: list[int]) -> dict[int, list[Function]]:
     found = _ask_llvm(file, addresses)
     if unknown := [address for address in addresses if not _is_whole(found.get(address, []))]:
         found |= {address: some for address, some in _ask_addr2line(file, unknown).items() if some}
-    symbols = symbols_of(file, "STT_FUNC")
+    symbols = Symbols(file, "STT_FUNC")
     named = {address: [one for one in some if one.name != "??"] for address, some in found.items()}
     return {
         address: some
@@ -182,12 +182,8 @@ class Symbols:
         return begin, name
 
 
-def symbols_of(file: str, kind: str) -> Symbols:
-    return Symbols(file, kind)
-
-
 def variables_in(file: str, addresses: Iterable[int]) -> dict[int, str]:
-    symbols = symbols_of(file, "STT_OBJECT")
+    symbols = Symbols(file, "STT_OBJECT")
     found = [(address, symbol) for address in addresses if (symbol := symbols.at(address))]
     names = _demangled([name for _, (_, name) in found])
     return {

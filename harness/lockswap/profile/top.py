@@ -9,10 +9,10 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.text import plural, share, time
 from lockswap.profile.attach import Attached, has_ended
-from lockswap.profile.look import MODES, Look, look, waited_ns
+from lockswap.profile.look import Look, look, waited_ns
 from lockswap.profile.names import Function, Names, site
 from lockswap.profile.summary import LOCKS, is_probe, quantile
-from lockswap.profile.window import difference
+from lockswap.profile.window import MODES, difference
 
 _CLEAR = "\x1b[H\x1b[2J"
 _WIDTH = 80

@@ -1,20 +1,17 @@
 """The state of a process that was started without lockswap: what glibc's locks in its memory and the kernel say."""
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-
 from lockswap.outside.glibc import EXCLUSIVE, Waited, waited_for
 from lockswap.outside.stacks import Stacks, split
-from lockswap.outside.target import FutexWait, Glimpse, Target, is_libc
-from lockswap.outside.unwind import Frame, Stack
+from lockswap.outside.target import FutexWait, Glimpse, Target
+from lockswap.outside.unwind import Stack
 from lockswap.profile.attach import Attached, Task
 from lockswap.profile.live import Hold, Lock, State, Thread, Wait
-from lockswap.profile.names import Names, site, without_starts
+from lockswap.profile.names import site
+from lockswap.profile.places import Places
 from lockswap.profile.symbolizer import Function
 
 _BETWEEN_LOOKS_S = 0.02
@@ -66,7 +63,7 @@ def _look(target: Target, stacks: Stacks, tasks: dict[int, Task]) -> list[_Seen]
 
 
 def _state(
-    attached: Attached, tasks: dict[int, Task], seen: list[_Seen], now: dict[int, Stack], places: "Places"
+    attached: Attached, tasks: dict[int, Task], seen: list[_Seen], now: dict[int, Stack], places: Places
 ) -> State:
     state = State(attached.pid, attached.program, {}, {}, 0, is_recorded=False)
 
@@ -134,76 +131,3 @@ def stops_in_words(stacks: Stacks) -> list[str]:
     if stacks.stops.refused:
         lines.append("Some stacks are missing: another process traces the program, such as a debugger.")
     return lines
-
-
-class Places:
-    """Names of all addresses in some stacks and of some locks, looked up at once."""
-
-    def __init__(self, attached: Attached, stacks: Iterable[Stack], variables: Iterable[int]) -> None:
-        self._begins: dict[str, int] = {}
-        for begin, path in attached.files():
-            self._begins.setdefault(path, begin)
-        self._segments: dict[str, list[tuple[int, int]]] = {}
-        self._modules: dict[str, int] = {}
-        frames = {one: self._place(one.file, one.returns) for stack in stacks for one in stack.frames}
-        self._frames = {one: place for one, place in frames.items() if place[0] >= 0 and not is_libc(one.file)}
-        self._variables = {address: place for address in variables if (place := self._variable(address))}
-        self._known = {
-            "pid": attached.pid,
-            "made_code": attached.made_code(),
-            "modules": [{"path": path, "build_id": ""} for path in self._modules],
-            "locks": [{"object": place} for place in self._variables.values()],
-            "stacks": [{"frames": [place]} for place in self._frames.values()],
-        }
-        self._names = Names([self._known])
-
-    def stack(self, frames: Iterable[Frame]) -> list[Function]:
-        """Without what all threads begin with."""
-        found: list[Function] = []
-        for n, one in enumerate(frames):
-            if one.symbol.startswith("__libc_start"):
-                break  # behind it comes _start, which has no name in a stripped program
-            place = self._frames.get(one)
-            if place is not None:
-                found += self._names.frame(self._known, place, innermost=n == 0 and not one.is_innermost)
-            elif one.file:
-                own = self._place(one.file, one.returns)[1]
-                found.append(Function(one.symbol or f"{Path(one.file).name}+{own - 1:#x}", file=one.file))
-            else:
-                found += self._names.frame(self._known, [-1, one.returns])
-        return without_starts(found)
-
-    def variable(self, address: int) -> str:
-        """Empty if it lies in no file's data."""
-        place = self._variables.get(address)
-        return self._names.variable(self._known, place) if place else ""
-
-    def _place(self, file: str, address: int) -> list[int]:
-        segments = self._loaded(file)
-        if not segments:
-            return [-1, address]
-        own = address - self._begins[file] + min(begin for begin, _ in segments) // 4096 * 4096
-        return [self._modules.setdefault(file, len(self._modules)), own]
-
-    def _variable(self, address: int) -> list[int] | None:
-        below = [(begin, file) for file, begin in self._begins.items() if begin <= address]
-        _, file = max(below, default=(0, ""))
-        segments = self._loaded(file)
-        if not segments:
-            return None
-        own = address - self._begins[file] + min(begin for begin, _ in segments) // 4096 * 4096
-        if not any(begin <= own < end for begin, end in segments):
-            return None
-        return [self._modules.setdefault(file, len(self._modules)), own]
-
-    def _loaded(self, file: str) -> list[tuple[int, int]]:
-        if file not in self._begins:
-            return []
-        if file not in self._segments:
-            try:
-                with Path(file).open("rb") as opened:
-                    headers = [one.header for one in ELFFile(opened).iter_segments("PT_LOAD")]
-            except (OSError, ELFError):
-                headers = []
-            self._segments[file] = [(one.p_vaddr, one.p_vaddr + one.p_memsz) for one in headers]
-        return self._segments[file]

@@ -2,20 +2,19 @@
 another thread initialises, where a holder sleeps, and whether there is a thread left that could end a wait."""
 
 import re
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Protocol
 
 from lockswap.outside.calls import may_be_a_lock_s
 from lockswap.outside.glibc import Waited, waited_for
 from lockswap.outside.stacks import Stacks, is_libc, split
 from lockswap.outside.target import Target
-from lockswap.outside.unwind import Frame, Stack
+from lockswap.outside.unwind import Stack
 from lockswap.profile.asleep import Seen, Sleeper, Watch
 from lockswap.profile.attach import Attached, Task
 from lockswap.profile.live import EXCLUSIVE, INITIALISED, OWNER, Hold, Lock, State, Thread, Wait
 from lockswap.profile.names import site, without_starts
+from lockswap.profile.places import Places
 from lockswap.profile.symbolizer import Function
 
 _MOST = 64  # threads that are looked at closely
@@ -26,17 +25,6 @@ _GUARD = re.compile(r"^guard variable for (.+)::[^:]+$")
 _ARGUMENTS = re.compile(r"\(.*|<.*")
 
 
-class Places(Protocol):
-    """Names of addresses, as unrecorded.Places has them."""
-
-    def stack(self, frames: Iterable[Frame]) -> list[Function]: ...
-
-    def variable(self, address: int) -> str: ...
-
-
-MakePlaces = Callable[[Attached, Iterable[Stack], Iterable[int]], Places]
-
-
 @dataclass
 class _Closer:
     """Of a sleeper: where, and for what."""
@@ -45,7 +33,7 @@ class _Closer:
     waited: Waited | None
 
 
-def complete(attached: Attached, state: State, watch: Watch, places: MakePlaces) -> None:
+def complete(attached: Attached, state: State, watch: Watch) -> None:
     tasks = attached.tasks()
     seen = watch.end(tasks)
     if seen is None or watch.target is None:
@@ -54,18 +42,15 @@ def complete(attached: Attached, state: State, watch: Watch, places: MakePlaces)
         thread = state.threads.get(tid)
         if thread is not None and thread.wait is None:
             thread.state = f"sleeps in {one.where}"
-    _Unseen(attached, state, watch.target, seen, tasks, places).add()
+    _Unseen(attached, state, watch.target, seen, tasks).add()
     state.nobody_left = _nobody_left(attached, state, seen)
     state.catches_signals = seen.catches_signals
     state.unseen = len(tasks.keys() - state.threads.keys())
 
 
 class _Unseen:
-    def __init__(
-        self, attached: Attached, state: State, target: Target, seen: Seen, tasks: dict[int, Task], places: MakePlaces
-    ) -> None:
+    def __init__(self, attached: Attached, state: State, target: Target, seen: Seen, tasks: dict[int, Task]) -> None:
         self._attached, self._state, self._target, self._seen, self._tasks = attached, state, target, seen, tasks
-        self._make_places = places
         self._closer: dict[int, _Closer] = {}
         self._stacks: Stacks | None = None
         self._locks = {one.wait.lock.address: one.wait.lock for one in state.threads.values() if one.wait}
@@ -119,7 +104,7 @@ class _Unseen:
             if tid not in self._closer:
                 self._closer[tid] = self._look_at(tid, self._seen.sleepers[tid])
         addresses = {one.waited.address for one in self._closer.values() if one.waited is not None}
-        self._places = self._make_places(self._attached, [one.stack for one in self._closer.values()], addresses)
+        self._places = Places(self._attached, [one.stack for one in self._closer.values()], addresses)
 
     def _look_at(self, tid: int, one: Sleeper) -> _Closer:
         if self._stacks is None:

@@ -55,10 +55,10 @@ def _look_at(paths: Paths, pid: int) -> tuple[Attached, State]:
         attached = Attached(pid)
         with Watch(attached) as watch:
             state = live.read(paths.profile_reader, attached)
-            unseen.complete(attached, state, watch, unrecorded.Places)
+            unseen.complete(attached, state, watch)
     except WithoutLockswapError:
         attached = Attached(pid, needs_recording=False)
         with Watch(attached) as watch:
             state = unrecorded.read(attached)
-            unseen.complete(attached, state, watch, unrecorded.Places)
+            unseen.complete(attached, state, watch)
     return attached, state

@@ -1,11 +1,11 @@
 """What a process recorded between two looks at its file."""
 
-_MODES = ("exclusive", "shared")
-_COUNTS = (
+EXCLUSIVE, SHARED = MODES = ("exclusive", "shared")
+COUNTS = (  # of a mode
     *("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns"),
     *("split_holds", "split_ns", "on_processor_ns"),
 )
-_OF_LOCK = ("failed_tries", "timeouts", "timed_out_ns", "signals", "broadcasts", "woken_with_all", "woken_in_vain")
+OF_LOCK = ("failed_tries", "timeouts", "timed_out_ns", "signals", "broadcasts", "woken_with_all", "woken_in_vain")
 _OF_PAIR = ("waits", "wait_ns", "until_release_ns")
 _KEY = ("class", "waiter", "waiter_mode", "holder", "holder_mode")
 
@@ -47,8 +47,8 @@ def _less(after: dict, before: dict, names: object) -> dict:
 def _lock(after: dict, before: dict | None) -> dict:
     if before is None:
         return after
-    new = _less(after, before, _OF_LOCK)
-    for mode in _MODES:
+    new = _less(after, before, OF_LOCK)
+    for mode in MODES:
         if mode in after:
             new[mode] = _mode(after[mode], before[mode])
     new["timeline"] = _timeline(after["timeline"], before["timeline"])
@@ -66,7 +66,7 @@ def _timeline(after: dict, before: dict) -> dict:
 
 
 def _mode(after: dict, before: dict) -> dict:
-    new = _less(after, before, _COUNTS)
+    new = _less(after, before, COUNTS)
     for name, most in (("waits", "most_wait_ns"), ("holds", "most_hold_ns")):
         old = dict(map(tuple, before[name]))
         new[name] = [[begin, more] for begin, n in after[name] if (more := n - old.get(begin, 0)) > 0]
@@ -81,5 +81,5 @@ def _pair(after: dict, before: dict | None) -> dict:
 
 
 def _is_used(lock: dict) -> bool:
-    modes = [lock[mode] for mode in _MODES if mode in lock]
+    modes = [lock[mode] for mode in MODES if mode in lock]
     return bool(lock["signals"] or lock["timeouts"] or any(one["acquisitions"] or one["wait_ns"] for one in modes))

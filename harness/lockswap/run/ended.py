@@ -32,10 +32,6 @@ class Ended:
         return self.status if self.status >= 0 else 128 - self.status
 
     @property
-    def is_well(self) -> bool:
-        return self.status == 0 and not self.not_started
-
-    @property
     def is_never_started(self) -> bool:
         """Whether nothing ran but perhaps what should have started the program."""
         return self.status in (_NOT_EXECUTED, _NOT_FOUND) or bool(self.not_started)
