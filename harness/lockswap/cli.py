@@ -173,19 +173,19 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
     return compare.run(request.Request.from_command_line(options), with_report)
 
 
-@cli.command("report", short_help="Make a campaign's report anew, or set campaigns side by side.")
+@cli.command("report", short_help="Regenerate a campaign's report, or compare campaigns.")
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=_Path), metavar="DIR [DIR...]")
 @click.option(
     "--out",
     type=click.Path(path_type=_Path),
     metavar="DIR",
-    help="Where to write. Default: the campaign's own folder; of several campaigns A-vs-B beside them.",
+    help="Where to write. Default: the campaign's own folder; with several campaigns A-vs-B beside them.",
 )
 @click.option("--silent", is_flag=True, help="Print only where the report is.")
 @click.option("--markdown", is_flag=True, help="Print the tables and sentences of one campaign as Markdown.")
 def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool, markdown: bool) -> None:
-    """Make a campaign's page, plots, CSV and JSON anew from its raw data. Of several campaigns: how the ratios changed
-    from the first to each other one, and what else differs between them.
+    """Regenerate a campaign's page, plots, CSV and JSON from its raw data. With several campaigns: show how the ratios
+    changed from the first to each other one, and what else differs between them.
 
     \b
     lockswap report results/2026-11-seven-locks
@@ -226,12 +226,16 @@ def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None
     metavar="FILE",
     help="Write the report to FILE. Default: stderr, behind the program's own output.",
 )
-@click.option("--fail-on-findings", is_flag=True, help="Exit with 3 if there is something to look at: a gate for CI.")
+@click.option(
+    "--fail-on-findings",
+    is_flag=True,
+    help="A gate for CI: exit with 3 if there is something to look at or nothing is known, unless the program failed.",
+)
 @click.option(
     "--junit",
     type=click.Path(path_type=_Path),
     metavar="FILE",
-    help="Write the findings to FILE as JUnit XML too, for the pages of a CI system.",
+    help="Also write the findings to FILE as JUnit XML, for CI systems.",
 )
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
 @click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
@@ -265,30 +269,33 @@ def audit_command(
 
 @cli.command("fuzz", context_settings=PASS_ON, short_help="Look for races: seeded delays around locks.")
 @click.option("--seed", type=click.IntRange(0, 2**63), metavar="N", help="The first run's seed. Default: a random one.")
-@click.option("--runs", type=click.IntRange(1), default=100, metavar="K", help="Runs, each with the next seed.  [100]")
 @click.option(
-    "--again", type=click.IntRange(0), default=10, metavar="M", help="Runs more of the seed that fails.  [10]"
+    "--runs", type=click.IntRange(1), default=100, metavar="K", help="Number of runs, each with the next seed.  [100]"
+)
+@click.option(
+    "--again", type=click.IntRange(0), default=10, metavar="M", help="How often to run a failing seed again.  [10]"
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="A run that takes longer hangs. Default: one that does not go on.",
+    help="A run that takes longer is a hang. Default: a run that makes no progress.",
 )
-@click.option(
-    "--same-output", is_flag=True, help="Fail also where stdout or status differs from the undisturbed run's."
-)
+@click.option("--same-output", is_flag=True, help="Also fail if stdout or status differ from the undisturbed run's.")
 @click.option("--spurious", is_flag=True, help="Let waits for condition variables return for no reason.")
 @click.option(
-    "--percent", type=click.IntRange(1, 100), metavar="N", help="Disturb so many calls. Default: by the seed."
+    "--percent",
+    type=click.IntRange(1, 100),
+    metavar="N",
+    help="Percentage of points to disturb. Default: chosen from the seed.",
 )
 @click.option(
-    "--delay", type=click.IntRange(1, 1_000_000), metavar="US", help="The longest delay, microseconds.  [4000]"
+    "--delay", type=click.IntRange(1, 1_000_000), metavar="US", help="The longest delay in microseconds.  [4000]"
 )
 @click.option(
     "--serial",
     is_flag=True,
-    help="Let one thread run at a time, in an order that the seed chooses and repeats, instead of delays.",
+    help="Instead of delays, run one thread at a time, in an order that the seed chooses and repeats.",
 )
 @click.option(
     "--budget",
@@ -296,20 +303,20 @@ def audit_command(
     metavar="MS",
     help="Delay a thread less and less often once its delays have cost MS milliseconds.  [300]",
 )
-@click.option("--rwlock", "-l", metavar="LOCK", help="Under this reader-writer lock. Default: glibc's.")
-@click.option("--mutex", "-m", metavar="MUTEX", help="Under this mutex. Default: glibc's.")
+@click.option("--rwlock", "-l", metavar="LOCK", help="Run under this reader-writer lock. Default: glibc's.")
+@click.option("--mutex", "-m", metavar="MUTEX", help="Run under this mutex. Default: glibc's.")
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
 @click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON, on stdout.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...], **options: object) -> int:
-    """Run a program again and again, each time with other delays, yields and migrations around its lock calls, and stop
-    at the first crash, hang or sanitizer report. The exit status is 3 then, and 0 if no run fails.
+    """Run a program again and again, each time with different delays, yields and migrations around its lock calls, and
+    stop at the first crash, hang or sanitizer report. The exit status is 3 then, and 0 if no run fails.
 
     \b
     lockswap fuzz -- ./prog
     lockswap fuzz --same-output --runs 500 -- ./prog
-    lockswap fuzz --seed 17 --runs 1 -- ./prog          a seed again
+    lockswap fuzz --seed 17 --runs 1 -- ./prog          repeat a seed
 
     A seed repeats what is done to each thread; docs/fuzz.md says what it cannot repeat.
     """
@@ -322,13 +329,13 @@ def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...]
 @cli.command(
     "profile", context_settings=PASS_ON, short_help="Run a program and say which lock hurts, and where it is held."
 )
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show so many locks.")
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show the top N locks.")
 @click.option(
     "-o",
     "--out",
     type=click.Path(path_type=_Path),
     metavar="DIR",
-    help="Keep it: profile.html, profile.json, stacks.",
+    help="Write profile.html, profile.json and stacks to DIR.",
 )
 @click.option(
     "--from", "folder", type=click.Path(path_type=_Path), metavar="DIR", help="Read what LOCKSWAP_PROFILE=DIR recorded."
@@ -341,11 +348,11 @@ def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...]
     metavar="BEFORE AFTER",
     help="Compare two profiles: folders of -o or --from, or their profile.json.",
 )
-@click.option("--json", "as_json", is_flag=True, help="--diff as JSON.")
-@click.option("--pid", type=click.IntRange(1), metavar="PID", help="Look at a running process for some seconds.")
-@click.option("--seconds", type=click.FloatRange(0.1), metavar="S", help="Of --pid, for so long.  [10]")
-@click.option("--rwlock", "-l", metavar="LOCK", help="Under this reader-writer lock. Default: glibc's.")
-@click.option("--mutex", "-m", metavar="MUTEX", help="Under this mutex. Default: glibc's.")
+@click.option("--json", "as_json", is_flag=True, help="With --diff: report as JSON.")
+@click.option("--pid", type=click.IntRange(1), metavar="PID", help="Profile a running process for some seconds.")
+@click.option("--seconds", type=click.FloatRange(0.1), metavar="S", help="With --pid: for S seconds.  [10]")
+@click.option("--rwlock", "-l", metavar="LOCK", help="Run under this reader-writer lock. Default: glibc's.")
+@click.option("--mutex", "-m", metavar="MUTEX", help="Run under this mutex. Default: glibc's.")
 @click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 def profile_command(
@@ -402,13 +409,15 @@ def profile_command(
 
 @cli.command("why", context_settings=SETTINGS, short_help="Say why a program hangs: which thread holds what.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
-@click.option("--current", "with_current", is_flag=True, help="Also where threads are now, by gdb, which stops them.")
+@click.option(
+    "--current", "with_current", is_flag=True, help="Also show where threads are now, by gdb, which stops them."
+)
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def why_command(as_json: bool, with_current: bool, pid: int) -> int:
-    """Say of a program that runs, and perhaps hangs, which thread holds which lock, which one waits for it, since when
+    """Show which thread of a running, perhaps hanging, program holds which lock, which threads wait for it, since when
     and where, and whether they wait in a circle. A program that was started under `lockswap profile`, or with
-    LOCKSWAP_PROFILE, is not stopped, and need not answer. Of any other program the locks are read from its memory: the
-    kernel must allow that, and holds for reading are not known there.
+    LOCKSWAP_PROFILE, is not stopped, and need not answer. Of any other program the locks are read from its memory,
+    which the kernel must allow, and it isn't known which threads hold them for reading.
 
     \b
     lockswap profile -- ./server --port 8080
@@ -421,9 +430,18 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
 
 
 @cli.command("top", context_settings=SETTINGS, short_help="Show the locks that threads wait for, each second.")
-@click.option("--top", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Show so many locks.")
-@click.option("--interval", type=click.FloatRange(0.1), default=1.0, show_default=True, metavar="S", help="Seconds.")
-@click.option("--count", type=click.IntRange(1), metavar="N", help="End after so many. Default: with the program.")
+@click.option("--top", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Show the top N locks.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(0.1),
+    default=1.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds between two tables.",
+)
+@click.option(
+    "--count", type=click.IntRange(1), metavar="N", help="End after N tables. Default: when the program ends."
+)
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     """Show again and again which locks of a running program its threads wait for, and where they are held. The program
@@ -547,7 +565,7 @@ def advise_command(
     show_default=True,
     help="Which holds of reader-writer locks; read or write leaves mutexes out.",
 )
-@click.option("--top", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="Try so many locks.")
+@click.option("--top", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="Try at most N locks.")
 @click.option(
     "--delay",
     "delay_us",

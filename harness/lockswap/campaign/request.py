@@ -214,7 +214,7 @@ class Request:
     )  # fmt: skip
     warmup: int | None = _option(
         LENGTH, "--warmup", type=_AT_LEAST_1, metavar="N",
-        help="Runs before the measured ones, of each workload and thread count, not swapped and not recorded. "
+        help="Warm-up runs per workload and thread count, without lockswap; their results are discarded. "
         "Default: none.",
     )  # fmt: skip
     seconds: int | None = _option(
@@ -222,15 +222,15 @@ class Request:
         help="Length of a run. Default: the workload's own.",
     )  # fmt: skip
     timeout: float | None = _option(
-        LENGTH, "--timeout", type=_POSITIVE, metavar="S", help="After so many seconds a run counts as hung."
+        LENGTH, "--timeout", type=_POSITIVE, metavar="S", help="After S seconds a run counts as hung."
     )
     until: float | None = _option(
         LENGTH, "--until", read=_share, metavar="SHARE",
-        help="Go on until every 95 % interval of a rate or time reaches at most so far from its estimate, as in 5%.",
+        help="Keep running until every 95 % interval of a rate or time is within SHARE (as in 5%) of its estimate.",
     )  # fmt: skip
     budget: float | None = _option(
         LENGTH, "--budget", type=_POSITIVE, metavar="MINUTES",
-        help="Begin no round after so much measuring. Default: 30 with --until, else none.",
+        help="Begin no round after MINUTES of measuring. Default: 30 with --until, else no limit.",
     )  # fmt: skip
 
     pin: str | None = _option(
@@ -249,7 +249,7 @@ class Request:
     )  # fmt: skip
     seed: int | None = _option(
         RUNS, "--seed", type=click.IntRange(min=0), metavar="N",
-        help="Of the order of locks in each round. Default: drawn and recorded.",
+        help="Seed for the order of locks in each round. Default: drawn and recorded.",
     )  # fmt: skip
 
     per_cpu: bool = _flag(
