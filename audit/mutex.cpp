@@ -130,7 +130,7 @@ struct Bytes {
   bool is_robust() const noexcept { return kind != kDestroyed && (kind & kRobust) != 0; }
 };
 
-// In a forked child programs destroy such a mutex to initialise it anew.
+// A forked child often destroys a mutex that its parent left held, to initialise it again.
 bool is_left_by_parent(const Bytes& bytes, const Me& m) noexcept {
   const auto owner = static_cast<std::uint32_t>(bytes.owner);
   return is_forked() && (owner == 0 || owner == m.tid_before || is_of_parent(m, owner));

@@ -31,7 +31,7 @@ MEANINGS = {
     "self_deadlock": Meaning(
         LOOK,
         "write by a thread that reads",
-        "It waits for itself for ever, under glibc's lock and under each other. Release the read hold first.",
+        "It waits for itself for ever, under glibc's lock as under any other. Release the read hold first.",
     ),
     "opposite_orders": Meaning(
         LOOK,
@@ -88,7 +88,7 @@ MEANINGS = {
     "join_while_holding": Meaning(
         LOOK,
         "join while holding a lock that the joined thread asks for",
-        "Each of the two waits for the other for ever, under glibc's lock and under each other. Release the lock "
+        "Each of the two waits for the other for ever, under glibc's lock as under any other. Release the lock "
         "before the join.",
     ),
     "starving_writer": Meaning(
@@ -100,15 +100,15 @@ MEANINGS = {
     "ended_holding": Meaning(
         LOOK,
         "thread that ended with a lock held",
-        "It returned, exited or was cancelled, and nobody has released the lock since: whoever asks for it next waits "
-        "for ever, under glibc's lock and under each other. Release it before the end, or in a clean-up handler "
-        "(pthread_cleanup_push).",
+        "The thread returned, exited or was cancelled, and nobody has released the lock since. Whoever asks for it next "
+        "waits for ever, under glibc's lock as under any other. Release it before the thread ends, or in a clean-up "
+        "handler (pthread_cleanup_push).",
     ),
     "held_over_fork": Meaning(
         LOOK,
         "lock call in a forked child for a lock that another thread of the parent held",
-        "That thread doesn't exist in the child, so the child waits for ever, under glibc's lock and under each other. "
-        "Take the lock in a prepare handler of pthread_atfork, initialise it anew in the child, or call exec there.",
+        "That thread doesn't exist in the child, so the child waits for ever, under glibc's lock as under any other. "
+        "Take the lock in a prepare handler of pthread_atfork, initialise it again in the child, or call exec there.",
     ),
     "destroy_while_held": Meaning(
         LOOK,
@@ -240,7 +240,7 @@ MEANINGS = {
         NOTE,
         "fork while a thread waited for a lock",
         "The waiter does not exist in the child. The locks of lockswap forget it; glibc's own may wait for it for "
-        "ever, unless the child initialises the lock anew or calls exec.",
+        "ever, unless the child initialises the lock again or calls exec.",
     ),
     "foreign_mutex_release": Meaning(
         NOTE,

@@ -9,7 +9,7 @@ from lockswap.run import reached
 SAFE, UNUSED, UNSEEN, UNKNOWN = "safe", "unused", "unseen", "unknown"
 # Whatever the run did, the audit has not looked at these.
 NEVER_SEEN = (
-    "of mutexes, whether one is copied or initialised anew while it is held, and whether a library's calls go "
+    "of mutexes, whether one is copied or initialised again while it is held, and whether a library's calls go "
     "around the preload",
     "of condition variables, whether one is destroyed or copied while a thread waits for it",
     "other locks: spin locks, barriers, semaphores, C11's mtx_ and cnd_, futexes, and what the program builds itself",
