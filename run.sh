@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check campaign; do
+for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check campaign site; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done
@@ -26,6 +26,7 @@ usage() {
 ./run.sh try LOCK       after an edit in a lock: build it alone, explore it quickly, stress it, and hold it to its contract
 ./run.sh lint [--full]  the linters alone (--full: clang-tidy on the whole tree, not only on what changed)
 ./run.sh check          second opinions on the locks: ThreadSanitizer, spin, ESBMC
+./run.sh site [FOLDER]  build the documentation as a site, in build/site or FOLDER: open index.html in a browser
 ./run.sh help           this text
 
 Packages are installed with apt-get, as root or through sudo; everything else is written to build/ and results/.
@@ -98,6 +99,10 @@ case $command in
   check)
     one_option '' "${@:2}"
     run_check
+    ;;
+  site)
+    [[ $# -le 2 ]] || die "site takes one folder (see ./run.sh help)"
+    build_site "${@:2}"
     ;;
   help | -h | --help) usage ;;
   *) die "unknown argument '$command' (see ./run.sh help)" ;;

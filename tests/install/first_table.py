@@ -59,7 +59,7 @@ class Step:
 
 def commands(readme: str) -> list[str]:
     """Those of the first indented block, one a line."""
-    block = re.search(r"(?:^    \S.*\n)+", readme, re.MULTILINE)
+    block = re.search(r"(?:^    \S.*\n)+", readme.replace("\\\n", " "), re.MULTILINE)
     assert block, "the README has no indented block"
     return [line.strip() for line in block[0].splitlines()]
 
@@ -67,7 +67,7 @@ def commands(readme: str) -> list[str]:
 def for_own_program(line: list[str], program: Path) -> list[str]:
     """In a clone, with one's program in the place of ours and no --metric, so that its time counts."""
     *others, last = line
-    compare = re.sub(r" --metric '[^']*'", "", last.partition(" -- ")[0])
+    compare = re.sub(r" +--metric '[^']*'", "", last.partition(" -- ")[0])
     return [f"git clone {shlex.quote(str(ROOT))} lockswap", "cd lockswap", *others, f"{compare} -- {program}"]
 
 
