@@ -9,13 +9,14 @@ can't tell (docs/measuring.md says when), the cell is empty.
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from lockswap.base.choice import NONE
 from lockswap.findings import reading
+from lockswap.findings.measured import Workload
 from lockswap.findings.stats import FASTER, SLOWER, Ratio
 
 ROOT = Path(__file__).resolve().parents[1]
 CAMPAIGN = ROOT / "results/2026-11-seven-locks"
 THREADS = 8
-LOCKS = ("auto", "eventual", "cohort", "rlu", "per-cpu", "ba", "bravo-ba")
 ROWS = (  # what stands in the picture, the workload, its figure
     ("RocksDB db_bench: gets", "db-bench", "gets"),
     ("RocksDB db_bench: puts", "db-bench", "puts"),
@@ -55,8 +56,9 @@ def cell(x: float, y: float, width: float, fill: str) -> str:
     return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{HIGH - GAP}" rx="4" fill="{fill}"/>'
 
 
-def drawing(ratios: list[list[Ratio]], colours: dict[str, str]) -> str:
-    width, bottom = LEFT + WIDE * len(LOCKS), TOP + HIGH * len(ROWS)
+def drawing(ratios: dict[str, list[Ratio]], colours: dict[str, str]) -> str:
+    """`ratios`: of each lock, one for each row."""
+    width, bottom = LEFT + WIDE * len(ratios), TOP + HIGH * len(ROWS)
     title = f"Operations per second, relative to glibc's reader-writer lock ({THREADS} threads, 2 CPUs)"
     middle = ' text-anchor="middle"'
     parts = [
@@ -65,13 +67,11 @@ def drawing(ratios: list[list[Ratio]], colours: dict[str, str]) -> str:
         f"<title>{escape(title)}</title>",
         text(0, 18, title, colours["text"], ' font-weight="600" font-size="15"'),
     ]
-    for column, lock in enumerate(LOCKS):
+    parts += [text(0, TOP + HIGH * row + 17, label, colours["text"]) for row, (label, _, _) in enumerate(ROWS)]
+    for column, (lock, found) in enumerate(ratios.items()):
         parts.append(text(LEFT + WIDE * (column + 0.5), TOP - 10, lock, colours["text"], middle + ' font-weight="600"'))
-    for row, ((label, _, _), found) in enumerate(zip(ROWS, ratios, strict=True)):
-        y = TOP + HIGH * row
-        parts.append(text(0, y + 17, label, colours["text"]))
-        for column, ratio in enumerate(found):
-            kind = kind_of(ratio)
+        for row, ratio in enumerate(found):
+            y, kind = TOP + HIGH * row, kind_of(ratio)
             parts.append(cell(LEFT + WIDE * column, y, WIDE - GAP, colours[kind]))
             if kind != "open":
                 x = LEFT + WIDE * column + (WIDE - GAP) / 2
@@ -83,14 +83,24 @@ def drawing(ratios: list[list[Ratio]], colours: dict[str, str]) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
+def ratio_of(workload: Workload, lock: str, figure: str) -> Ratio:
+    metric = next(metric for metric in workload.metrics if metric.name == figure)
+    return workload.ratio(THREADS, lock, metric)
+
+
 def pictures() -> dict[Path, str]:
     """By file, what belongs into it."""
     campaign = reading.read(CAMPAIGN).campaign
     workloads = {workload.name: workload for workload in campaign.workloads}
-    ratios = []
-    for _, name, figure in ROWS:
-        metric = next(metric for metric in workloads[name].metrics if metric.name == figure)
-        ratios.append([workloads[name].ratio(THREADS, lock, metric) for lock in LOCKS])
+    rows = [workloads[name] for _, name, _ in ROWS]
+    locks = [lock for lock in rows[0].locks if lock not in (NONE, rows[0].against)]
+    ratios = {
+        lock: [ratio_of(workload, lock, figure) for workload, (_, _, figure) in zip(rows, ROWS, strict=True)]
+        for lock in locks
+    }
+    # The locks that gain in most rows, and lose in fewest, come first.
+    score = {"better": 1, "worse": -1, "open": 0}
+    ratios = dict(sorted(ratios.items(), key=lambda item: -sum(score[kind_of(ratio)] for ratio in item[1])))
     return {ROOT / f"docs/images/comparison-{theme}.svg": drawing(ratios, THEMES[theme]) for theme in THEMES}
 
 
