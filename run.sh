@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check campaign; do
+for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check campaign site; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done
@@ -39,6 +39,8 @@ Work on it:
   ./run.sh lint [--full]
                         Run the linters; with --full, clang-tidy on all files instead of those that changed.
   ./run.sh check        Check the locks with other tools: ThreadSanitizer, spin and ESBMC.
+  ./run.sh site [FOLDER]
+                        Build the documentation as a site in build/site or FOLDER; open its index.html in a browser.
   ./run.sh help         Show this text.
 
 Packages are installed with apt-get, as root or through sudo. Everything else is written to build/ and results/.
@@ -111,6 +113,10 @@ case $command in
   check)
     one_option '' "${@:2}"
     run_check
+    ;;
+  site)
+    [[ $# -le 2 ]] || die "site takes one folder (see ./run.sh help)"
+    build_site "${@:2}"
     ;;
   help | -h | --help) usage ;;
   *) die "unknown argument '$command' (see ./run.sh help)" ;;
