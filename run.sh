@@ -22,7 +22,7 @@ usage() {
 ./run.sh test --full [--slice K/N] [--again]  everything, or the Kth of N slices; hours. It can be interrupted: the next
                         run does what is missing of this tree. --again: from the start
 ./run.sh test --glibc   test on other glibcs, and with the library built on Debian 13 (part of --full; 3 GB in build/)
-./run.sh test --aarch64 cross-compile for aarch64 and run its tests emulated (part of --full): docs/aarch64.md
+./run.sh test --aarch64 cross-compile for aarch64 and run its tests emulated (part of --full): tests/aarch64/README.md
 ./run.sh try LOCK       after an edit in a lock: build it alone, explore it quickly, stress it, and hold it to its contract
 ./run.sh lint [--full]  the linters alone (--full: clang-tidy on the whole tree, not only on what changed)
 ./run.sh check          second opinions on the locks: ThreadSanitizer, spin, ESBMC
