@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-SYMPTOMS = ROOT / "docs/symptoms.md"
+SYMPTOMS = ROOT / "docs/start.md"
 FIRST_SCREEN = 45  # lines
 
 
