@@ -1,5 +1,5 @@
-// Does pthread_cond_signal lose wake-ups here? (glibc bug 25847: glibc 2.25 to 2.40 do, unless the
-// distribution has taken the correction from 2.41; docs/glibc.md has a list.)
+// Does pthread_cond_signal lose wake-ups here? (glibc 2.25 to 2.40 do, unless corrected like 2.41:
+// bug 25847. Which do is listed in results/notes/2026-11-glibc-versions.md.)
 //
 // usage: lost_wakeup [--full [MINUTES [CONSUMERS]]]
 //

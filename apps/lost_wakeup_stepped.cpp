@@ -6,7 +6,7 @@
 //   3. An item, a signal: B or C takes it, and has much to do with it.
 //   4. A goes on, finds nothing, and waits, beside the one of B and C that still does.
 //   5. An item, a signal: one of the two has to take it.
-// In glibc before 2.41 (docs/glibc.md) the waiters are in two groups. Where A has just taken its
+// In glibc before 2.41 (docs/start.md) the waiters are in two groups. Where A has just taken its
 // signal, the groups have changed places twice by step 4. A fears that it has stolen the signal of
 // another group, and gives one back, to the group of B and C. So one of them wakes up for nothing;
 // the group counts it as waiting still, and the signal of step 5 goes to it (glibc bug 25847).

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The tests of the aarch64 build: cross-compiled, and run under qemu's user-mode emulation with the libc of two Debian
-# releases. docs/aarch64.md says what that shows.
+# releases. tests/aarch64/README.md says what that shows.
 
 AARCH64=$BUILD/aarch64
 AARCH64_SUITES=(bookworm trixie) # glibc 2.36 and 2.41

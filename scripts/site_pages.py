@@ -16,23 +16,17 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = "README.md"
-# The other pages, by reader and in order. A pattern stands for the pages that match and were not named before, and
-# names of pages that don't exist are skipped.
+# The other pages, by reader and in order. A pattern stands for the pages that match and were not named before.
 GROUPS = {
     "Use it": (
-        *("docs/start.md", "docs/locks.md", "docs/range-locks.md", "docs/diagnose.md", "docs/symptoms.md"),
-        *("docs/profile.md", "docs/top.md", "docs/why.md", "docs/audit.md", "docs/fuzz.md", "docs/whatif.md"),
-        *("docs/advise.md", "docs/polic*.md", "docs/variables.md", "docs/statistics.md", "docs/probes.md"),
-        *("docs/limits.md", "docs/sandboxes.md", "docs/installing.md", "examples/*"),
+        *("docs/start.md", "docs/locks.md", "docs/range-locks.md", "docs/diagnose.md", "docs/profile.md", "docs/why.md"),
+        *("docs/audit.md", "docs/fuzz.md", "docs/whatif.md", "docs/advise.md", "docs/policy.md", "docs/limits.md"),
+        *("docs/installing.md", "examples/*"),
     ),
-    "Measure": (
-        *("docs/measuring.md", "docs/results.md", "docs/recipes.md", "docs/programs.md", "docs/machines.md"),
-        "results/*",
-    ),
+    "Measure": ("docs/measuring.md", "docs/results.md", "docs/recipes.md", "results/*"),
     "How it works": (
-        *("docs/architecture.md", "docs/interposition.md", "docs/glibc.md", "docs/lost-wakeups.md"),
-        *("docs/algorithms.md", "docs/algorithms/*", "docs/memory-ordering.md", "docs/exploration.md"),
-        *("docs/proving.md", "docs/aarch64.md", "docs/*"),
+        *("docs/architecture.md", "docs/interposition.md", "docs/algorithms.md", "docs/algorithms/*"),
+        *("docs/memory-ordering.md", "docs/proving.md", "docs/*"),
     ),
     "Structures": ("structures/README.md", "structures/*"),
     "Contribute": ("CONTRIBUTING.md", "CHANGELOG.md", "src/*", "harness/*", "tests/README.md", "*"),

@@ -1,4 +1,4 @@
-"""How good the harness's statistics are, by simulation: what docs/measuring.md says of them comes from here.
+"""How good the harness's statistics are, by simulation: docs/measuring.md rests on it.
 
 usage: PYTHONPATH=harness build/venv/bin/python tools/simulate_statistics.py [intervals | claims] [--trials N]
 

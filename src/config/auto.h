@@ -11,7 +11,7 @@ namespace lockswap {
 // debugger, or a thread of higher priority) keeps nobody else out for good: a lock that was kept
 // for it is taken back. Programs that are right under glibc's locks don't hang. It wakes by
 // real-time priority, too. Beside that, unlike glibc's, it lets nobody wait for ever.
-// docs/algorithms.md has the figures, and what was chosen before.
+// docs/algorithms.md has the reasons, and results/notes/2026-11-eventual.md the figures.
 //
 // The other locks here are handed off at each release, to a certain thread.
 //

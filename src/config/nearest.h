@@ -38,7 +38,7 @@ constexpr std::size_t spelled_apart(const char* a, const char* b) noexcept {
   return last[columns];
 }
 
-// Appends "did you mean NAME, NAME or NAME? Choose one of:", or "choose one of:" if no name is near.
+// Appends "did you mean NAME, NAME or NAME? Choose one of:", or "choose one of:" if none is near.
 // The names are at most three: those nearest to `typed` in spelling, or else those that begin with
 // it. `name` returns the name with a number below `count`.
 inline void put_nearest(Text& out, const char* typed, int count,

@@ -4,7 +4,7 @@
 // that is a cancellation point, and so do we: for the length of the system call the thread's type
 // is asynchronous. A cancellation that comes then ends the sleep, and the caller finishes what it
 // has to before it lets the thread's clean-up handlers run. It also ends a signal handler that runs
-// on top of the sleep; glibc 2.41 and newer let that end first (docs/glibc.md).
+// on top of the sleep; glibc 2.41 and newer let that end first (docs/interposition.md).
 #pragma once
 
 #include <cstdint>

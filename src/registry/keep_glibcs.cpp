@@ -27,7 +27,7 @@ void put(Text& out, const Chosen& chosen) noexcept {
   }
 }
 
-constexpr char kUnknown[] = " (lockswap doesn't know this layout: see docs/glibc.md)";
+constexpr char kUnknown[] = " (lockswap doesn't know this layout: see docs/interposition.md)";
 
 // Returns false where the configuration asks to stop.
 bool keep(const Config& config, const Chosen& chosen, const char* why, char* message,

@@ -4,8 +4,8 @@ usage: build/venv/bin/python tests/harness/known_differences.py [CAMPAIGNS [OPTI
 
 Makes CAMPAIGNS (default 20) of equals, and a quarter as many of each slowed lock, with `compare`'s defaults and the
 OPTIONs (such as --until 5% --budget 2), and prints how often which difference was claimed. Brings its own library: the
-locks are all glibc's, and slow5 and slow20 burn a known share of the program's time in each release. docs/measuring.md
-has what was found.
+locks are all glibc's, and slow5 and slow20 burn a known share of the program's time in each release. What was found is
+in results/notes/2026-11-statistics.md.
 """
 
 import json

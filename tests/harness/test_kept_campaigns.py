@@ -24,10 +24,11 @@ BARGING = ("auto", "eventual")
 
 
 def kept() -> list[Path]:
-    """Folders with a committed file (or one that git would take)."""
+    """Folders of campaigns with a committed file (or one that git would take); the notes stand beside them."""
     command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "results"]
     names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    return sorted({ROOT / "results" / Path(name).parts[1] for name in names if len(Path(name).parts) > 2})
+    folders = {Path(name).parts[1] for name in names if len(Path(name).parts) > 2} - {"notes"}
+    return sorted(ROOT / "results" / folder for folder in folders)
 
 
 def files(campaign: Path) -> list[Path]:

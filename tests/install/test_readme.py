@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-SYMPTOMS = ROOT / "docs/symptoms.md"
+SYMPTOMS = ROOT / "docs/start.md"
 FIRST_SCREEN = 20  # lines, above the table of locks
 OWN = "./prog"  # stands for the reader's program
 

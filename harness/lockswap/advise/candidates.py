@@ -9,7 +9,7 @@ _MOST_HOT = 3
 # Of the time that the program's threads can have: what a lock must be able to cost to be looked at.
 _LEAST_SHARE = 0.01
 # What an acquisition costs at least while threads on other processors take the same lock: its cache line comes from
-# there (docs/measuring.md has measured ones). An estimate, which only chooses what is tried.
+# there (see results/notes/2026-11-eventual.md). An estimate, which only chooses what is tried.
 _LINE_NS = 60
 
 

@@ -12,7 +12,7 @@ from lockswap.findings.stats import EQUAL, FASTER, OPEN, SAME, SLOWER, Ratio, pa
 from lockswap.records.row import Row
 from lockswap.records.status import NO_LOCK, SKIPPED
 
-# How often equals are called different, to one side: half of what docs/measuring.md, "Claims", found at most.
+# How often equals are called different, to one side: half of the most that results/notes/2026-11-statistics.md found.
 BY_CHANCE = 0.008
 # The same without a noise floor.
 BY_CHANCE_WITHOUT_FLOOR = 0.02

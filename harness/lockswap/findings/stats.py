@@ -1,7 +1,7 @@
 """Medians, spreads, paired ratios with an interval, and the noise floor. No assumption about distributions.
 
 The interval is the set of ratios that Wilcoxon's signed-rank test (exact) does not reject at 5 %, the estimate
-the Hodges-Lehmann median that belongs to it. Why this one: docs/measuring.md, "How the interval was chosen".
+the Hodges-Lehmann median that belongs to it. Why this one: results/notes/2026-11-statistics.md.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Which of glibc's locks a thread waits for: the functions that it is in say it, or else the words in memory.
 
 The offsets are those of nptl on x86-64 and aarch64, the same from 2.25 to 2.43 but for condition variables, whose
-signals moved with 2.41 (docs/glibc.md).
+signals moved with 2.41 (docs/interposition.md).
 """
 
 import re

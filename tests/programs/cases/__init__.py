@@ -1,1 +1,1 @@
-"""The programs. Each module here is imported and registers its cases; docs/programs.md says how to add one."""
+"""The programs. Each module here is imported and registers its cases; tests/programs/README.md says how to add one."""
