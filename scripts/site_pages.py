@@ -19,8 +19,16 @@ HOME = "README.md"
 # The other pages, by reader and in order. A pattern stands for the pages that match and were not named before.
 GROUPS = {
     "Use it": (
-        *("docs/start.md", "docs/locks.md", "docs/range-locks.md", "docs/diagnose.md", "docs/profile.md", "docs/why.md"),
-        *("docs/audit.md", "docs/fuzz.md", "docs/whatif.md", "docs/advise.md", "docs/policy.md", "docs/limits.md"),
+        *("docs/start.md", "docs/locks.md", "docs/range-locks.md", "docs/diagnose.md", "docs/profile.md"),
+        *(
+            "docs/why.md",
+            "docs/audit.md",
+            "docs/fuzz.md",
+            "docs/whatif.md",
+            "docs/advise.md",
+            "docs/policy.md",
+            "docs/limits.md",
+        ),
         *("docs/installing.md", "examples/*"),
     ),
     "Measure": ("docs/measuring.md", "docs/results.md", "docs/recipes.md", "results/*"),
