@@ -1,34 +1,49 @@
 #!/usr/bin/env bash
-# The one door to the project. `./run.sh help` says what it does; the work is in scripts/.
+# Builds, measures and tests; `./run.sh help` shows how. The work is done in scripts/.
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check campaign; do
+for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check campaign site; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done
 
 usage() {
   cat <<'EOF'
-./run.sh                install what is missing, build, get the programs, compare the locks on them: a table and a page
-                        in results/<date>-.../ (8 minutes on two cores);  --full: all workloads (an hour)
-./run.sh --resume       go on with the campaign that was interrupted last
-./run.sh build          install what is missing, make build/liblockswap.so, build/apps/ and build/bin/lockswap
-                        (larger benchmarks are built by the workload that needs them: docs/recipes.md)
-./run.sh test           install what is missing, build, lint, and run the tests that stand for all: every lock, every part,
-                        every kind of fault, the same for the same tree; below 23 minutes on two free cores
-./run.sh test --changed [BASE]  what the files that differ from BASE (default: since the branch left main) reach, briefly:
-                        minutes; says what all that they reach would cost
-./run.sh test --full [--slice K/N] [--again]  everything, or the Kth of N slices; hours. It can be interrupted: the next
-                        run does what is missing of this tree. --again: from the start
-./run.sh test --glibc   test on other glibcs, and with the library built on Debian 13 (part of --full; 3 GB in build/)
-./run.sh test --aarch64 cross-compile for aarch64 and run its tests emulated (part of --full): tests/aarch64/README.md
-./run.sh try LOCK       after an edit in a lock: build it alone, explore it quickly, stress it, and hold it to its contract
-./run.sh lint [--full]  the linters alone (--full: clang-tidy on the whole tree, not only on what changed)
-./run.sh check          second opinions on the locks: ThreadSanitizer, spin, ESBMC
-./run.sh help           this text
+Usage: ./run.sh [COMMAND]
 
-Packages are installed with apt-get, as root or through sudo; everything else is written to build/ and results/.
+Use it:
+  ./run.sh              Install what is missing, build, and compare the locks on real programs. After 8 minutes on two
+                        cores there is a table on the terminal and a page in results/<date>-.../.
+  ./run.sh --full       The same on all workloads, which takes an hour.
+  ./run.sh --resume     Continue the comparison that was interrupted last.
+  ./run.sh build        Install what is missing, and build the library, the command build/bin/lockswap and benchmarks.
+                        Workloads build larger benchmarks when they need them.
+
+Test it:
+  ./run.sh test         Build, lint, and run the tests that cover every lock and every part.
+                        It takes below 23 minutes on two free cores.
+  ./run.sh test --changed [BASE]
+                        Run what your changes can affect, for a few minutes, and say how long all of that would take.
+                        BASE is the commit to compare with. Default: where this branch left main.
+  ./run.sh test --full [--slice K/N] [--again]
+                        Run everything, or the Kth of N parts of it. It takes hours, and continues after an interruption
+                        unless --again says to start from the beginning.
+  ./run.sh test --glibc
+                        Run on other glibcs, and with the library built on Debian 13 (part of --full; 3 GB of disk).
+  ./run.sh test --aarch64
+                        Cross-compile for aarch64 and run the tests in an emulator (part of --full).
+
+Work on it:
+  ./run.sh try LOCK     Build one lock after an edit, explore it quickly, and run its stress and conformance tests.
+  ./run.sh lint [--full]
+                        Run the linters; with --full, clang-tidy on all files instead of those that changed.
+  ./run.sh check        Check the locks with other tools: ThreadSanitizer, spin and ESBMC.
+  ./run.sh site [FOLDER]
+                        Build the documentation as a site in build/site or FOLDER; open its index.html in a browser.
+  ./run.sh help         Show this text.
+
+Packages are installed with apt-get, as root or through sudo. Everything else is written to build/ and results/.
 EOF
 }
 
@@ -98,6 +113,10 @@ case $command in
   check)
     one_option '' "${@:2}"
     run_check
+    ;;
+  site)
+    [[ $# -le 2 ]] || die "site takes one folder (see ./run.sh help)"
+    build_site "${@:2}"
     ;;
   help | -h | --help) usage ;;
   *) die "unknown argument '$command' (see ./run.sh help)" ;;

@@ -9,59 +9,76 @@ import click
 from lockswap.base.errors import UserError
 from lockswap.base.version import VERSION
 from lockswap.campaign import request
-from lockswap.campaign.headings import HeadedCommand, HeadedOption
+from lockswap.campaign.headings import HeadedCommand, HeadedGroup, HeadedOption
 from lockswap.run.stats_option import WithStats
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 PASS_ON = {"ignore_unknown_options": False, "allow_interspersed_args": False}
 
 
-@click.group(context_settings=SETTINGS)
+METRIC_HELP = "Judge a run by the last number that REGEX finds in its output. Default: its time."
+
+# How `lockswap --help` lists the commands.
+TASKS = {
+    "Try other locks": ["run", "compare", "report", "list"],
+    "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
+    "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
+    "Research": ["trace-vm"],
+}
+
+
+@click.group(cls=HeadedGroup, headings=TASKS, context_settings=SETTINGS)
 @click.version_option(VERSION, prog_name="lockswap")
 def cli() -> None:
-    """Run and compare unmodified programs under swapped pthread locks."""
-
-
-@cli.command("list", short_help="Show locks, mutexes and workloads; of one, everything.")
-@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON for scripts.")
-@click.argument("name", required=False, metavar="[NAME|ranges|workloads|variables|waits]")
-def list_command(as_json: bool, name: str | None) -> None:
-    """Show locks and mutexes, a line each; or everything of one of them.
+    """Run unmodified programs under other pthread locks, measure which lock suits them best, and find the lock that
+    makes them slow or makes them hang.
 
     \b
-    lockswap list                locks and mutexes
-    lockswap list cohort         all about one lock, mutex, range lock, variable or workload
+    lockswap run --rwlock auto -- ./server       run under another lock
+    lockswap compare -l auto,ba -- ./batch       measure locks on your program
+    lockswap profile -- ./server                 see which locks threads wait for
+    lockswap why 4711                            see who holds what in a program that hangs
+    """
+
+
+@cli.command("list", short_help="List locks, mutexes, workloads and variables.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for scripts.")
+@click.argument("name", required=False, metavar="[NAME|ranges|workloads|variables|waits]")
+def list_command(as_json: bool, name: str | None) -> None:
+    """List all locks and mutexes, or show everything about one of them.
+
+    \b
+    lockswap list                all locks and mutexes, a line each
+    lockswap list cohort         one lock, mutex, range lock, variable or workload
     lockswap list workloads      also: ranges, variables, waits, structures
     """
     from lockswap.base.paths import Paths
     from lockswap.listing import show
 
     if as_json and name:
-        raise UserError(f"--json prints everything; leave '{name}' away")
+        raise UserError(f"--json prints everything; leave out '{name}'")
     show(Paths.find(), name, as_json)
 
 
-@cli.command("run", cls=WithStats, context_settings=PASS_ON, short_help="Run a program under a lock.")
-@click.option(
-    "--rwlock", "-l", metavar="LOCK", help="The reader-writer lock; 'lockswap list' shows all. Default: glibc's."
-)
-@click.option(
-    "--mutex", "-m", metavar="MUTEX", help="The mutex, with condition variables to it. Default: glibc's, untouched."
-)
+@cli.command("run", cls=WithStats, context_settings=PASS_ON, short_help="Run a program under another lock.")
+@click.option("--rwlock", "-l", metavar="LOCK", help="Reader-writer lock; 'lockswap list' shows all. Default: glibc's.")
+@click.option("--mutex", "-m", metavar="MUTEX", help="Mutex, with condition variables that fit it. Default: glibc's.")
 @click.option(
     "--cond",
     metavar="own|pthread",
-    help="Condition variables: own, ours, also with glibc's mutexes; pthread, glibc's. Default: those of the mutex.",
+    help="Condition variables: 'own' for ours, also with glibc's mutexes, or 'pthread' for glibc's. Default: those "
+    "that fit the mutex.",
 )
-@click.option("--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default).")
+@click.option("--wait", metavar="POLICY", help="How threads wait: spin, yield or park.  [default: park]")
 @click.option(
     "--stats",
     is_flag=False,
     flag_value="1",
     metavar="[FILE]",
-    help="Count acquisitions: text on stderr at the end, also by Ctrl-C, or JSON in FILE.<pid> (--stats=FILE).",
+    help="Count acquisitions and print them on stderr at the end, even after Ctrl-C. --stats=FILE writes JSON to "
+    "FILE.<pid> instead.",
 )
-@click.option("--verbose", is_flag=True, help="Say on stderr, from inside the program, which lock is active.")
+@click.option("--verbose", is_flag=True, help="Let the library say on stderr which lock is active.")
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
 @click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
@@ -76,15 +93,15 @@ def run_command(
     preload_first: tuple[str, ...],
     command: tuple[str, ...],
 ) -> None:
-    """Run a program under a lock. The exit status is the program's own.
+    """Run a program under another lock. The exit status is the program's own.
 
     \b
     lockswap run --rwlock bravo-ba -- ./server --port 8080
-    lockswap run --mutex mcs -- ./prog              its mutexes
-    lockswap run --rwlock ba --mutex mcs -- ./prog  both
-    lockswap run --cond own -- ./prog               its condition variables alone
-    lockswap run --rwlock ba --stats -- ./prog      counts on stderr at exit
-    lockswap run --rwlock none -- ./prog            as it is, without lockswap
+    lockswap run --mutex mcs -- ./prog              swap its mutexes
+    lockswap run --rwlock ba --mutex mcs -- ./prog  swap both
+    lockswap run --cond own -- ./prog               swap only its condition variables
+    lockswap run --rwlock ba --stats -- ./prog      print counts at exit
+    lockswap run --rwlock none -- ./prog            run it without lockswap
     """
     from lockswap.base.paths import Paths
     from lockswap.run.launch import run
@@ -116,7 +133,7 @@ def _compared_by_default() -> dict[str, str]:
     cls=HeadedCommand,
     words=_compared_by_default,
     context_settings=PASS_ON,
-    short_help="Compare locks and write a report.",
+    short_help="Measure locks against each other and write a report.",
 )
 @request.with_options
 @click.option(
@@ -125,7 +142,7 @@ def _compared_by_default() -> dict[str, str]:
     heading=request.RECORDS,
     type=click.Path(path_type=_Path),
     metavar="DIR",
-    help="Go on with an interrupted campaign.",
+    help="Continue an interrupted campaign.",
 )
 @click.option(
     "--report/--no-report",
@@ -133,32 +150,36 @@ def _compared_by_default() -> dict[str, str]:
     cls=HeadedOption,
     heading=request.RECORDS,
     default=True,
-    help="With or without the page and plots; 'lockswap report DIR' makes them later.",
+    help="Whether to write the page and plots; 'lockswap report DIR' can do it later.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 def compare_command(resume: _Path | None, with_report: bool, **options: object) -> int:
-    """Compare locks on workloads, or on a command of your own, and write a report.
+    """Measure locks against each other, on a command or server of your own or on known workloads, and write a report.
 
     \b
-    lockswap compare --quick
-    lockswap compare -w all
-    lockswap compare -w test-rwlock -l ba,bravo-ba -t 1,2,8
-    lockswap compare -w arrbench --range list-rw,kernel-rw --against range:rwlock
-    lockswap compare -w kcutiltest-cond -m mcs,clh
-    lockswap compare -w test-rwlock -l ba --until 5% --against pthread --fail-below 0.97
-    lockswap compare -l bravo-ba --metric 'ops/s: ([0-9.]+)' -- ./prog --threads {threads} --seconds {seconds}
-    lockswap compare -l ba --server './server -p {port} -t {threads}' --load './load localhost:{port}' --metric REGEX
+    Your own program:
+      lockswap compare -l auto,ba -- ./batch input
+      lockswap compare -l bravo-ba --metric 'ops/s: ([0-9.]+)' -- ./prog --threads {threads} --seconds {seconds}
+      lockswap compare -l ba --server './server -p {port} -t {threads}' --load './load localhost:{port}' --metric REGEX
+    Known workloads ('lockswap list workloads'):
+      lockswap compare --quick
+      lockswap compare -w test-rwlock -l ba,bravo-ba -t 1,2,8
+      lockswap compare -w kcutiltest-cond -m mcs,clh
+      lockswap compare -w arrbench --range list-rw,kernel-rw --against range:rwlock
+    A gate for CI:
+      lockswap compare -w test-rwlock -l ba --until 5% --against pthread --fail-below 0.97
 
-    Locks take turns (A B C, B C A, ...), so that a drift of the machine meets all alike. A run that crashes, hangs,
-    prints a wrong result or takes no lock under test becomes a row that says so. Ctrl-C keeps what was measured.
+    The locks take turns (A B C, B C A, ...), so a drift of the machine affects them all alike. A run that crashes,
+    hangs, prints a wrong result or never takes the lock under test is reported as such. Ctrl-C keeps what was measured.
 
     \b
     Exit status:
-      0    locks were compared; with --fail-below, none is shown to be below
-      2    bad input, or nothing named to run; nothing was run
-      3    --fail-below: a lock is shown to be below, or its runs failed and the baseline's did not
-      4    no lock was compared, as no run was good or none took the lock; with --fail-below, any of them was not
-      130  interrupted; --resume goes on
+      0    locks were compared; with --fail-below, none was shown to be worse than that
+      2    bad input, or nothing was named to run; nothing was run
+      3    with --fail-below: a lock was shown to be worse, or its runs failed while the baseline's did not
+      4    no lock could be compared, because no run succeeded or none took the lock; with --fail-below: at least one
+           lock could not
+      130  interrupted; --resume continues
     """
     from lockswap.campaign import compare
 
@@ -168,34 +189,50 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
             source = context.get_parameter_source(parameter.name)
             if parameter.name in options and source is click.core.ParameterSource.COMMANDLINE:
                 what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
-                raise UserError(f"--resume takes everything from the campaign; leave {what} away")
+                raise UserError(f"--resume takes everything from the campaign; leave out {what}")
         return compare.resume(resume, with_report)
     return compare.run(request.Request.from_command_line(options), with_report)
 
 
-@cli.command("report", short_help="Regenerate a campaign's report, or compare campaigns.")
+@cli.command("report", context_settings=SETTINGS, short_help="Show a campaign or profile again, or compare several.")
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=_Path), metavar="DIR [DIR...]")
 @click.option(
     "--out",
+    "-o",
     type=click.Path(path_type=_Path),
     metavar="DIR",
-    help="Where to write. Default: the campaign's own folder; with several campaigns A-vs-B beside them.",
+    help="Write files to DIR. Default: the folder itself; for several campaigns, A-vs-B beside them; for two profiles, "
+    "none.",
 )
-@click.option("--silent", is_flag=True, help="Print only where the report is.")
-@click.option("--markdown", is_flag=True, help="Print the tables and sentences of one campaign as Markdown.")
-def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool, markdown: bool) -> None:
-    """Regenerate a campaign's page, plots, CSV and JSON from its raw data. With several campaigns: show how the ratios
-    changed from the first to each other one, and what else differs between them.
+@click.option("--silent", is_flag=True, help="Campaigns: print only where the report is.")
+@click.option("--markdown", is_flag=True, help="One campaign: print the tables and sentences as Markdown.")
+@click.option("--top", type=click.IntRange(1), metavar="N", help="Profiles: show the top N locks.  [default: 20]")
+@click.option("--json", "as_json", is_flag=True, help="Two profiles: print the differences as JSON.")
+def report_command(
+    folders: tuple[_Path, ...], out: _Path | None, silent: bool, markdown: bool, top: int | None, as_json: bool
+) -> int:
+    """Show the results in a folder again, and write its page and data files from what was recorded. With several
+    folders, show what changed from the first to each other one.
 
     \b
-    lockswap report results/2026-11-seven-locks
-    lockswap report results/before results/after --out /tmp/compared
+    lockswap report results/2026-11-seven-locks    a campaign of 'lockswap compare'
+    lockswap report results/before results/after   two campaigns: how the ratios changed
+    lockswap report hot                            what 'lockswap profile -o' or LOCKSWAP_PROFILE recorded
+    lockswap report hot better                     two profiles: which locks got better or worse
     """
+    from lockswap.profile import recording
+
+    if any(recording.is_profile(one) for one in folders):
+        if silent or markdown:
+            raise UserError(f"{'--silent' if silent else '--markdown'} is for campaigns; a profile takes --top and -o")
+        return _report_profiles(folders, out, top, as_json)
+    if top is not None or as_json:
+        raise UserError(f"{'--json' if as_json else '--top'} is for profiles, and {folders[0]} is none")
     if len(folders) > 1:
         if markdown:
             raise UserError("--markdown prints one campaign; name one folder")
         _side_by_side(list(folders), out, silent)
-        return
+        return 0
     from lockswap.findings import reading
     from lockswap.report import terminal, writer
 
@@ -205,6 +242,20 @@ def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool, 
         print(page)
     else:
         terminal.show(findings, page, markdown)
+    return 0
+
+
+def _report_profiles(folders: tuple[_Path, ...], out: _Path | None, top: int | None, as_json: bool) -> int:
+    from lockswap.base.paths import Paths
+    from lockswap.profile import profile
+
+    if len(folders) > 2:
+        raise UserError("profiles are compared two at a time; name two folders")
+    if len(folders) == 2:
+        return profile.compare(Paths.find(), *folders, top or 20, out, as_json)
+    if as_json:
+        raise UserError("--json prints the differences of two profiles; one profile has its profile.json")
+    return profile.read(Paths.find(), folders[0], top or 20, out)
 
 
 def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None:
@@ -218,13 +269,13 @@ def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None
         terminal.show(found, file)
 
 
-@cli.command("audit", context_settings=PASS_ON, short_help="Run a program and say what matters before a swap.")
+@cli.command("audit", context_settings=PASS_ON, short_help="Check how a program uses its locks: is a swap safe?")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.option(
     "--out",
     type=click.Path(path_type=_Path),
     metavar="FILE",
-    help="Write the report to FILE. Default: stderr, behind the program's own output.",
+    help="Write the report to FILE. Default: stderr, after the program's own output.",
 )
 @click.option(
     "--fail-on-findings",
@@ -249,17 +300,17 @@ def audit_command(
     preload_first: tuple[str, ...],
     command: tuple[str, ...],
 ) -> int:
-    """Run a program on glibc's own locks, and say what matters before they are swapped. It ends with "safe", or with
-    what to look at; rwlocks, mutexes and condition variables have a verdict each. What can hang is found without a
-    hang: mutexes and rwlocks that are taken in orders that make a circle, with the stacks of all threads in it. The
-    exit status is the program's own.
+    """Run a program on glibc's own locks, and say what matters before you swap them. The report has a verdict each for
+    rwlocks, mutexes and condition variables, and ends with "safe" or with what to look at. It also finds deadlocks
+    before they happen: locks that threads take in orders that form a circle, with the stacks of each thread. The exit
+    status is the program's own.
 
     \b
     lockswap audit -- ./server --port 8080
     lockswap audit --json --out audit.json -- ./prog
     lockswap audit --fail-on-findings -- make check
 
-    All processes that the program starts are looked at, but for static, setuid and foreign ones.
+    It follows all processes that the program starts, except static, setuid and 32-bit ones.
     """
     from lockswap.audit import audit
     from lockswap.base.paths import Paths
@@ -267,7 +318,7 @@ def audit_command(
     return audit.run(Paths.find(), list(command), as_json, out, fail_on_findings, preload, preload_first, junit)
 
 
-@cli.command("fuzz", context_settings=PASS_ON, short_help="Look for races: seeded delays around locks.")
+@cli.command("fuzz", context_settings=PASS_ON, short_help="Provoke races by delaying threads at lock calls.")
 @click.option("--seed", type=click.IntRange(0, 2**63), metavar="N", help="The first run's seed. Default: a random one.")
 @click.option(
     "--runs", type=click.IntRange(1), default=100, metavar="K", help="Number of runs, each with the next seed.  [100]"
@@ -310,15 +361,16 @@ def audit_command(
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON, on stdout.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...], **options: object) -> int:
-    """Run a program again and again, each time with different delays, yields and migrations around its lock calls, and
-    stop at the first crash, hang or sanitizer report. The exit status is 3 then, and 0 if no run fails.
+    """Run a program again and again, delaying its threads at lock calls in a different way each time, and stop at the
+    first crash, hang or sanitizer report. The exit status is 3 if a run fails, and 0 if none does.
 
     \b
     lockswap fuzz -- ./prog
-    lockswap fuzz --same-output --runs 500 -- ./prog
+    lockswap fuzz --same-output --runs 500 -- ./prog    a changed output is a failure, too
     lockswap fuzz --seed 17 --runs 1 -- ./prog          repeat a seed
+    lockswap fuzz --serial -- ./prog                    run one thread at a time, and show the failing order
 
-    A seed repeats what is done to each thread; docs/fuzz.md says what it cannot repeat.
+    A seed repeats the delays of each thread, but not the scheduler's choices unless you add --serial.
     """
     from lockswap.base.paths import Paths
     from lockswap.fuzz import fuzz
@@ -326,9 +378,7 @@ def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...]
     return fuzz.run(Paths.find(), fuzz.Request(command=list(command), delay_us=delay, budget_ms=budget, **options))
 
 
-@cli.command(
-    "profile", context_settings=PASS_ON, short_help="Run a program and say which lock hurts, and where it is held."
-)
+@cli.command("profile", context_settings=PASS_ON, short_help="Find the locks that threads wait for.")
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show the top N locks.")
 @click.option(
     "-o",
@@ -337,91 +387,84 @@ def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...]
     metavar="DIR",
     help="Write profile.html, profile.json and stacks to DIR.",
 )
-@click.option(
-    "--from", "folder", type=click.Path(path_type=_Path), metavar="DIR", help="Read what LOCKSWAP_PROFILE=DIR recorded."
-)
-@click.option(
-    "--diff",
-    "both",
-    nargs=2,
-    type=click.Path(path_type=_Path),
-    metavar="BEFORE AFTER",
-    help="Compare two profiles: folders of -o or --from, or their profile.json.",
-)
-@click.option("--json", "as_json", is_flag=True, help="With --diff: report as JSON.")
-@click.option("--pid", type=click.IntRange(1), metavar="PID", help="Profile a running process for some seconds.")
-@click.option("--seconds", type=click.FloatRange(0.1), metavar="S", help="With --pid: for S seconds.  [10]")
+@click.option("--pid", type=click.IntRange(1), metavar="PID", help="Profile a running process instead of a command.")
+@click.option("--seconds", type=click.FloatRange(0.1), metavar="S", help="With --pid: for S seconds.  [default: 10]")
 @click.option("--rwlock", "-l", metavar="LOCK", help="Run under this reader-writer lock. Default: glibc's.")
 @click.option("--mutex", "-m", metavar="MUTEX", help="Run under this mutex. Default: glibc's.")
 @click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
+@click.option("--from", "folder", type=click.Path(path_type=_Path), hidden=True)
+@click.option("--diff", "both", nargs=2, type=click.Path(path_type=_Path), hidden=True)
+@click.option("--json", "as_json", is_flag=True, hidden=True)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 def profile_command(
     top: int,
     out: _Path | None,
-    folder: _Path | None,
-    both: tuple[_Path, _Path] | None,
-    as_json: bool,
     pid: int | None,
     seconds: float | None,
     rwlock: str | None,
     mutex: str | None,
     preload_first: tuple[str, ...],
+    folder: _Path | None,
+    both: tuple[_Path, _Path] | None,
+    as_json: bool,
     command: tuple[str, ...],
 ) -> int:
-    """Run a program, and say on stderr which of its locks hurt: at which line threads waited, how long, and at which
-    line the holder kept them waiting. The locks are glibc's own, unless an option or the environment says otherwise.
-    The exit status is the program's own.
+    """Run a program and show which of its locks make it slow: where threads waited for a lock, for how long, and where
+    the thread that kept them waiting had taken it. The locks are glibc's own unless an option or the environment says
+    otherwise. The exit status is the program's own.
 
     \b
     lockswap profile -- ./server --port 8080
-    lockswap profile --top 5 -o hot -- ./prog
-    LOCKSWAP_PROFILE=/tmp/hot LD_PRELOAD=liblockswap.so ./prog; lockswap profile --from /tmp/hot
-    lockswap profile --pid 4711 --seconds 10
-    lockswap profile --diff hot better
+    lockswap profile --top 5 -o hot -- ./prog       also write a page to hot/
+    lockswap profile --pid 4711 --seconds 10        a process that is running
+
+    To profile without this command, start the program with LD_PRELOAD=liblockswap.so and LOCKSWAP_PROFILE=hot. Then
+    'lockswap report hot' shows what was recorded, and 'lockswap report before after' compares two profiles.
     """
     from lockswap.base.paths import Paths
     from lockswap.profile import profile, sampled_report
     from lockswap.profile.attach import WithoutLockswapError
 
-    if both:
-        if command or folder or pid is not None or seconds is not None or rwlock or mutex or preload_first:
-            raise UserError("--diff compares two profiles; of the rest only --top, --json and -o go with it")
-        return profile.compare(Paths.find(), *both, top, out, as_json)
+    if both or folder is not None:  # until 0.3
+        if command or pid is not None or seconds is not None or rwlock or mutex or preload_first:
+            raise UserError("to show profiles, use 'lockswap report DIR' or 'lockswap report BEFORE AFTER' alone")
+        names = both or (folder,)
+        old, new = "--diff BEFORE AFTER" if both else "--from DIR", "BEFORE AFTER" if both else "DIR"
+        click.echo(f"lockswap: note: 'profile {old}' is now 'lockswap report {new}', and will go in 0.3", err=True)
+        return _report_profiles(names, out, top, as_json)
     if as_json:
-        raise UserError("--json goes with --diff; -o DIR writes a profile's profile.json")
+        raise UserError("-o DIR writes the profile as profile.json")
     if pid is not None:
-        if command or folder or rwlock or mutex or preload_first:
-            raise UserError("--pid looks at a process that runs; of the rest only --seconds, --top and -o go with it")
+        if command or rwlock or mutex or preload_first:
+            raise UserError("--pid profiles a process that is running, with no options but --seconds, --top and -o")
         try:
             return profile.watch(Paths.find(), pid, seconds or 10.0, top, out)
         except WithoutLockswapError:
             return sampled_report.watch(pid, seconds or 10.0, top, out)
     if seconds is not None:
-        raise UserError("--seconds goes with --pid; what is recorded, or run here, is looked at as a whole")
-    if folder is not None:
-        if command or out or rwlock or mutex or preload_first:
-            raise UserError("--from reads what was recorded; leave the command and all options but --top away")
-        return profile.read(Paths.find(), folder, top)
+        raise UserError("--seconds goes with --pid; a command is profiled from start to end")
     if not command:
-        raise UserError("say what to run, behind '--'")
+        raise UserError("say what to run, behind '--', or name a running process by --pid")
     return profile.run(Paths.find(), list(command), top, out, rwlock, mutex, preload_first)
 
 
-@cli.command("why", context_settings=SETTINGS, short_help="Say why a program hangs: which thread holds what.")
+@cli.command("why", context_settings=SETTINGS, short_help="Show which thread holds the lock that others wait for.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.option(
-    "--current", "with_current", is_flag=True, help="Also show where threads are now, by gdb, which stops them."
+    "--current", "with_current", is_flag=True, help="Also show where threads are now; gdb stops them for that."
 )
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def why_command(as_json: bool, with_current: bool, pid: int) -> int:
-    """Show which thread of a running, perhaps hanging, program holds which lock, which threads wait for it, since when
-    and where, and whether they wait in a circle. A program that was started under `lockswap profile`, or with
-    LOCKSWAP_PROFILE, is not stopped, and need not answer. Of any other program the locks are read from its memory,
-    which the kernel must allow, and it isn't known which threads hold them for reading.
+    """Show why a program hangs: which thread holds which lock, which threads wait for it, since when and where, and
+    whether they wait for each other in a circle.
 
     \b
-    lockswap profile -- ./server --port 8080
     lockswap why 4711
+    lockswap why $(pidof server)
+
+    A program that was started under `lockswap profile`, or with LOCKSWAP_PROFILE, is not stopped, and need not respond.
+    For any other program the locks are read from its memory: you must be its user or root, the kernel must allow it,
+    and the threads that hold a lock for reading are not known.
     """
     from lockswap.base.paths import Paths
     from lockswap.profile import why
@@ -429,7 +472,7 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
     return why.run(Paths.find(), pid, as_json, with_current)
 
 
-@cli.command("top", context_settings=SETTINGS, short_help="Show the locks that threads wait for, each second.")
+@cli.command("top", context_settings=SETTINGS, short_help="Watch the locks of a running program, like top(1).")
 @click.option("--top", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Show the top N locks.")
 @click.option(
     "--interval",
@@ -444,7 +487,7 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
 )
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
-    """Show again and again which locks of a running program its threads wait for, and where they are held. The program
+    """Show once a second which locks of a running program its threads wait for, and where they are held. The program
     must have been started under `lockswap profile`, or with LOCKSWAP_PROFILE.
 
     \b
@@ -457,7 +500,7 @@ def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     return live_top.run(Paths.find(), pid, top, interval, count)
 
 
-@cli.command("trace-vm", context_settings=PASS_ON, short_help="Record a program's mapping calls and page faults.")
+@cli.command("trace-vm", context_settings=PASS_ON, short_help="Record mapping calls and page faults, to replay them.")
 @click.option(
     "-o",
     "--out",
@@ -467,39 +510,39 @@ def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     metavar="FILE",
     help="Where the trace goes; compressed if it ends in .gz.",
 )
-@click.option("--synthesise", is_flag=True, help="Make up first touches, as where perf may not record faults.")
+@click.option("--synthesise", is_flag=True, help="Make up first touches where perf may not record faults.")
 @click.option(
     "--processes",
     is_flag=True,
-    help="Record another kind of trace: of all processes, what they map of files, when they fork, execute and end.",
+    help="Record a trace of all processes instead: which files they map, and when they fork, execute and end.",
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tuple[str, ...]) -> int:
-    """Record which mapping calls a program makes, by strace, and which pages it touches, by perf, thread by thread. The
+    """Record which mapping calls each thread of a program makes (by strace) and which pages it touches (by perf). The
     program `address_space` replays the trace. The exit status is the program's own.
 
     \b
     lockswap trace-vm -o sort.vmtrace -- sort --parallel=4 words
     build/apps/address_space --trace sort.vmtrace --design list-pages
 
-    A trace is of one address space: that of the process which is started, after its last exec. One with --processes
-    is for `ldubench --trace`. See structures/docs/vm-traces.md and structures/docs/reverse-maps.md.
+    A trace covers one address space, that of the started process after its last exec. A trace made with --processes is
+    for `ldubench --trace`. See structures/docs/vm-traces.md and structures/docs/reverse-maps.md.
     """
     from lockswap.vm import trace_vm
 
     return trace_vm.run(list(command), out, synthesise, processes)
 
 
-@cli.command("advise", context_settings=PASS_ON, short_help="Try other locks where it hurts, and write a policy.")
-@click.option("--metric", metavar="REGEX", help="Judge a run by the last number that this finds in the output.")
-@click.option("--lower-is-better", is_flag=True, help="The metric is a time or the like.")
+@cli.command("advise", context_settings=PASS_ON, short_help="Try other locks for the slow ones, and write a policy.")
+@click.option("--metric", metavar="REGEX", help=METRIC_HELP)
+@click.option("--lower-is-better", is_flag=True, help="A lower metric is better, as for a latency.")
 @click.option(
     "--budget",
     type=click.FloatRange(1, 86400),
     default=120.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long the experiment may take; six rounds of each kind are run in any case.",
+    help="How long the experiment may take; it makes at least six rounds of each kind.",
 )
 @click.option(
     "-o",
@@ -508,10 +551,10 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     default=_Path("advised.policy"),
     show_default=True,
     metavar="FILE",
-    help="Where the policy goes.",
+    help="Write the policy to FILE.",
 )
 @click.option("--server", metavar="'CMD'", help="Advise on a server: start this before each run of --load.")
-@click.option("--load", metavar="'CMD'", help="What makes requests to the server, and ends; not swapped.")
+@click.option("--load", metavar="'CMD'", help="Makes requests to the server, and ends. Its own locks are not swapped.")
 @click.option(
     "--ready",
     metavar="REGEX|PORT",
@@ -529,16 +572,16 @@ def advise_command(
     command: tuple[str, ...],
     **served: str | None,
 ) -> int:
-    """Find out which locks of a program to swap: profile it, run it by turns on glibc's locks and with other algorithms
-    for the locks that cost most, measure the best choice again, and write a policy if there is a gain.
+    """Find out which locks of a program to swap. It profiles the program, tries other locks where threads wait most, in
+    turns with glibc's, measures the best choice once more, and writes a policy if there is a gain.
 
     \b
     lockswap advise -- ./batch input
     lockswap advise --metric 'ops/s: ([0-9.]+)' --budget 300 -- ./bench --threads 8
     lockswap advise --server './server -p {port}' --load './load localhost:{port}' --metric 'requests/s: ([0-9.]+)'
 
-    A command must end by itself, and do the same work in each run. A server starts anew for each run, and the metric
-    is looked for in what the load prints. docs/advise.md.
+    A command must end by itself and do the same work in each run. A server is started for each run, and the metric is
+    read from what the load prints. See docs/advise.md.
     """
     from lockswap.advise import advise, subject
     from lockswap.base.paths import Paths
@@ -548,9 +591,9 @@ def advise_command(
     return advise.run(paths, asked, metric, lower_is_better, budget, out, preload_first)
 
 
-@cli.command("whatif", context_settings=PASS_ON, short_help="Say how much each lock matters, before a change.")
-@click.option("--metric", metavar="REGEX", help="Judge a run by the last number that this finds in the output.")
-@click.option("--lower-is-better", is_flag=True, help="The metric is a time or the like.")
+@cli.command("whatif", context_settings=PASS_ON, short_help="Estimate what each lock costs, before you change it.")
+@click.option("--metric", metavar="REGEX", help=METRIC_HELP)
+@click.option("--lower-is-better", is_flag=True, help="A lower metric is better, as for a latency.")
 @click.option(
     "--lock",
     "names",
@@ -563,7 +606,7 @@ def advise_command(
     type=click.Choice(["both", "read", "write"]),
     default="both",
     show_default=True,
-    help="Which holds of reader-writer locks; read or write leaves mutexes out.",
+    help="Which holds of reader-writer locks to make longer; 'read' and 'write' leave mutexes out.",
 )
 @click.option("--top", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="Try at most N locks.")
 @click.option(
@@ -579,21 +622,21 @@ def advise_command(
     default=120.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long it may take; six rounds are run in any case.",
+    help="How long it may take; it makes at least six rounds.",
 )
 @click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def whatif_command(command: tuple[str, ...], **options: object) -> int:
-    """Find out what each lock of a program costs it: make the holds of one lock at a time longer, compare that with the
-    same time behind the release, and rank the locks by what the program pays.
+    """Find out what each lock costs a program, before you change anything. It makes the holds of one lock at a time
+    longer, compares that with the same delay after the release, and ranks the locks by how much the program slows down.
 
     \b
     lockswap whatif -- ./batch input
     lockswap whatif --metric 'ops/s: ([0-9.]+)' --budget 300 -- ./bench --threads 8
     lockswap whatif --lock cache_lock --mode read -- ./batch input
 
-    The program must end by itself, and do the same work in each run. docs/whatif.md.
+    The program must end by itself and do the same work in each run. See docs/whatif.md.
     """
     from lockswap.base.paths import Paths
     from lockswap.whatif import whatif
@@ -601,9 +644,9 @@ def whatif_command(command: tuple[str, ...], **options: object) -> int:
     return whatif.run(Paths.find(), whatif.Request(command=list(command), **options))
 
 
-@cli.group("policy", context_settings=SETTINGS, short_help="Rules that swap some locks and leave the rest.")
+@cli.group("policy", context_settings=SETTINGS, short_help="Swap some locks and leave the others to glibc.")
 def policy_group() -> None:
-    """Rules that swap some locks of a program and leave the rest to glibc; docs/policy.md has their words."""
+    """Check a policy: rules that swap some locks of a program and leave the others to glibc. See docs/policy.md."""
 
 
 @policy_group.command("check", context_settings=PASS_ON, short_help="Run a program and say what each rule caught.")
@@ -612,14 +655,14 @@ def policy_group() -> None:
 @click.argument("rules", metavar="FILE")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def policy_check_command(as_json: bool, preload_first: tuple[str, ...], rules: str, command: tuple[str, ...]) -> int:
-    """Run a program under a policy, a file or a rule in quotes, and say on stderr what each rule caught: objects, and
-    the places that initialise them or use them first. The exit status is the program's own.
+    """Run a program under a policy, which is a file or a rule in quotes, and say on stderr which locks each rule caught
+    and where the program initialises them or first uses them. The exit status is the program's own.
 
     \b
     lockswap policy check rules.txt -- ./server --port 8080
     lockswap policy check 'module=libcrypto.so.3 rwlock=bravo-ba' -- openssl speed sha256
 
-    What no rule caught is listed too: its places are what a new rule can name.
+    Locks that no rule caught are listed too, with the places that a new rule can name.
     """
     from lockswap.base.paths import Paths
     from lockswap.policy import check

@@ -123,7 +123,7 @@ void choose(Reader& reader, const char* variable, const NameList& list,
     return;
   }
   Text text = reader.complain(variable, v);
-  text << "is no " << list.what << "; ";
+  text << "is not a " << list.what << "; ";
   put_choice(text, list, v);
 }
 
@@ -136,7 +136,7 @@ void read_cond(Reader& reader, Config& config) noexcept {
   } else if (same_name(v, "pthread") || same_name(v, "glibc")) {
     config.cond = Conds::pthread;
   } else {
-    reader.complain(kName, v) << "is no kind of condition variables; choose one of: own, pthread";
+    reader.complain(kName, v) << "is not a choice of condition variables; choose own or pthread";
   }
 }
 
@@ -146,9 +146,9 @@ void read_rules(Reader& reader, const Names& names, Config& config, char* messag
   if (v == nullptr || !reader.ok()) return;
   for (const char* other : {"LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX"}) {
     if (const char* lock = environment_value(other); lock != nullptr) {
-      reader.complain(other, lock)
-          << "does not go with LOCKSWAP_POLICY, whose rules name the locks; leave one of the two "
-             "unset, or end the policy with a rule that has no conditions";
+      reader.complain(other, lock) << "does not go with LOCKSWAP_POLICY, whose rules name the "
+                                      "locks; unset one of the two, or "
+                                      "end the policy with a rule that has no conditions";
       return;
     }
   }
@@ -162,7 +162,7 @@ void read_range(Reader& reader, const Names& names, Config& config) noexcept {
   config.range = names.range_kind(v);
   if (config.range != 0) return;
   Text text = reader.complain("LOCKSWAP_RANGE", v);
-  text << "is no range lock; ";
+  text << "is not a range lock; ";
   names.put_ranges(text, v);
 }
 
@@ -195,7 +195,8 @@ void read_delayed(Reader& reader, char* message, std::uint32_t size) noexcept {
   // All three go by the place of the call, which only one of them can see.
   for (const char* other : {"LOCKSWAP_POLICY", "LOCKSWAP_PROFILE"}) {
     if (environment_value(other) == nullptr) continue;
-    reader.complain("LOCKSWAP_DELAY", v) << "does not go with " << other << "; leave one unset";
+    reader.complain("LOCKSWAP_DELAY", v)
+        << "does not go with " << other << "; unset one of the two";
     return;
   }
   if (!read_delay(v, message, size)) reader.fail();
@@ -220,10 +221,10 @@ void read_pretence(Reader& reader, Config& config) noexcept {
   }
   config.topology = {n[0], n[1], n[2]};
   if (*p != 0 || !config.topology.valid()) {
-    reader.complain("LOCKSWAP_TOPOLOGY", v)
-        << "is no topology; write nodes x cores of a node x threads of a core, as 2x18x2, with at "
-           "most "
-        << kMostCpus << " CPUs";
+    reader.complain("LOCKSWAP_TOPOLOGY", v) << "is not a topology; write NODESxCORESxTHREADS, such "
+                                               "as 2x18x2 for two nodes with 18 cores "
+                                               "of two threads each, with at most "
+                                            << kMostCpus << " CPUs";
   }
 }
 
@@ -243,10 +244,9 @@ void reject_unknown(Reader& reader) noexcept {
       name[n] = (*e)[n];
     name[n] = 0;
     Text text = reader.complain(name, (*e)[n] == '=' ? *e + n + 1 : "");
-    text << "is no variable of lockswap; ";
+    text << "is not a variable of lockswap; ";
     put_nearest(text, name, static_cast<int>(std::size(kOptions)),
                 [](int i) { return kOptions[i].name; });
-    text << "they are:";
     for (const Option& o : kOptions)
       text << (&o == kOptions ? " " : ", ") << o.name;
   }

@@ -41,7 +41,8 @@ class DelayReader {
 
  private:
   static constexpr const char* kForm =
-      "is no delay; write words of a rule, ':' and a time, such as 'module=prog symbol=hot:+5us'";
+      "is not a delay; write words of a rule, ':' and a time, such as 'module=prog "
+      "symbol=hot:+5us'";
 
   Text complain() noexcept {
     Text text(message_, size_);
@@ -95,7 +96,7 @@ class DelayReader {
       return complain() << "has a wrong word: '" << word << "' " << why, false;
     }
     complain() << "has a wrong word: '" << word
-               << "'; they are: FUNCTION, site=0xADDRESS, module=NAME, symbol=NAME, kind=mutex, "
+               << "'; choose from: FUNCTION, site=0xADDRESS, module=NAME, symbol=NAME, kind=mutex, "
                   "kind=rwlock, mode=read, mode=write";
     return false;
   }

@@ -27,7 +27,6 @@ struct Names {
 // What may be chosen instead of a name that the list has not, for messages.
 inline void put_choice(Text& out, const NameList& list, const char* typed) noexcept {
   put_nearest(out, typed, list.count, list.name);
-  out << "choose one of:";
   for (int i = 0; i < list.count; ++i)
     out << (i == 0 ? " " : ", ") << list.name(i);
 }

@@ -38,22 +38,24 @@ constexpr std::size_t spelled_apart(const char* a, const char* b) noexcept {
   return last[columns];
 }
 
-// Appends "did you mean NAME or NAME? " with at most three names: the ones nearest to `typed` in
-// spelling, or else those that begin with it. Appends nothing if there are none. `name` returns the
-// name with a number below `count`.
+// Appends "did you mean NAME, NAME or NAME? Choose one of:", or "choose one of:" if none is near.
+// The names are at most three: those nearest to `typed` in spelling, or else those that begin with
+// it. `name` returns the name with a number below `count`.
 inline void put_nearest(Text& out, const char* typed, int count,
                         const char* (*name)(int)) noexcept {
-  if (*typed == 0) return;
   const std::size_t most = std::strlen(typed) < 4 ? 1 : 2;
-  int said = 0;
-  for (std::size_t apart = 1; apart <= most + 1 && said == 0; ++apart) {
-    for (int i = 0; i < count && said < 3; ++i) {
-      const bool near = apart <= most ? spelled_apart(typed, name(i)) == apart
-                                      : after_prefix(name(i), typed) != nullptr;
-      if (near) out << (said++ == 0 ? "did you mean " : " or ") << name(i);
+  std::array<const char*, 3> near{};
+  std::size_t n = 0;
+  for (std::size_t apart = 1; *typed != 0 && apart <= most + 1 && n == 0; ++apart) {
+    for (int i = 0; i < count && n < near.size(); ++i) {
+      const bool is_near = apart <= most ? spelled_apart(typed, name(i)) == apart
+                                         : after_prefix(name(i), typed) != nullptr;
+      if (is_near) near[n++] = name(i);
     }
   }
-  if (said != 0) out << "? ";
+  for (std::size_t i = 0; i < n; ++i)
+    out << (i == 0 ? "did you mean " : i + 1 < n ? ", " : " or ") << near[i];
+  out << (n != 0 ? "? Choose" : "choose") << " one of:";
 }
 
 }  // namespace lockswap

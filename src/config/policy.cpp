@@ -87,7 +87,7 @@ const char* read_site(Rule& rule, const char* value) noexcept {
     }
   }
   if (*digits != 0 || n == 0) {
-    return "is no address; write site=0x1a2b, as 'lockswap policy check' prints it";
+    return "is not an address; write site=0x1a2b, as 'lockswap policy check' prints it";
   }
   rule.address = n;
   return nullptr;
@@ -148,11 +148,11 @@ class PolicyReader {
     }
     if (!ok_ || !any) return;
     if (rule.lock[0] == nullptr && rule.lock[1] == nullptr) {
-      complain(nullptr) << "does not say what is to run; add rwlock=LOCK or mutex=MUTEX";
+      complain(nullptr) << "does not name a lock; add rwlock=LOCK or mutex=MUTEX";
     } else if (rule.address != 0 && rule.module == nullptr) {
       complain(nullptr) << "has an address without its module; add module=NAME";
     } else if (policy_.count == Policy::kMostRules) {
-      complain(nullptr) << "is one rule too many; there may be "
+      complain(nullptr) << "is one rule too many; a policy has at most "
                         << std::uint64_t{Policy::kMostRules};
     } else {
       policy_.rules[policy_.count++] = rule;
@@ -181,7 +181,7 @@ class PolicyReader {
     } else if (is_word(word, "mutex")) {
       choose(rule, ObjectKind::mutex, word, value + 1, names_.mutexes);
     } else {
-      complain(word) << "is no word of a rule; they are: module=NAME, site=FUNCTION, "
+      complain(word) << "is not a word of a rule; choose from: module=NAME, site=FUNCTION, "
                         "site=0xADDRESS, symbol=NAME, rwlock=LOCK, mutex=MUTEX";
     }
   }
@@ -192,7 +192,7 @@ class PolicyReader {
     const char* name = list.find(value);
     if (name == nullptr) {
       Text text = complain(word);
-      text << "names no " << list.what << "; ";
+      text << "does not name a " << list.what << "; ";
       put_choice(text, list, value);
       return;
     }
@@ -210,7 +210,7 @@ class PolicyReader {
         return;
       }
     }
-    complain(word) << "is one lock too many; rules may name "
+    complain(word) << "is one lock too many; a policy names at most "
                    << static_cast<std::uint64_t>(kMostRunners - 1) << " of a kind";
   }
 

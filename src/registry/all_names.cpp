@@ -23,10 +23,11 @@ const char* find_wait(const char* name) noexcept {
 
 void put_range_locks(Text& out, const char* typed) noexcept {
   put_nearest(out, typed, range_locks().count, [](int i) { return range_locks().rows[i].name; });
-  out << "choose one of:";
-  for (int i = 0; i < range_locks().count; ++i)
-    out << (i == 0 ? " " : ", ") << range_locks().rows[i].name
-        << (range_locks().rows[i].of_rwlocks ? ", or with ':' and a reader-writer lock" : "");
+  for (int i = 0; i < range_locks().count; ++i) {
+    const RangeLockInfo& row = range_locks().rows[i];
+    out << (i == 0 ? " " : ", ") << row.name;
+    if (row.of_rwlocks) out << ", " << row.name << ":LOCK";
+  }
 }
 
 }  // namespace

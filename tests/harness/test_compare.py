@@ -567,7 +567,7 @@ def test_pinning_is_recorded_and_used(campaign, repo):
         (["--", "no-such-program"], "not found"),
         (["-w", "rw", "--numactl", "'"], "--numactl"),
         (["--resume", "nowhere"], "no campaign"),
-        (["--resume", "nowhere", "-l", "ba"], "leave --rwlock away"),
+        (["--resume", "nowhere", "-l", "ba"], "leave out --rwlock"),
     ],
 )
 def test_bad_input(lockswap, recipe, args, says):

@@ -99,7 +99,7 @@ def test_help_has_headings_and_what_the_registry_compares(lockswap):
         "Help:",
     ]
     words = " ".join(text.split())
-    assert "Default: ba, bravo-ba. none and pthread" in words and "nothing is named, ba." in words
+    assert "are always included. Default: ba, bravo-ba." in words and "nothing is named: ba." in words
     for option in COMPARE.params:
         if isinstance(option, click.Option):
             assert option.opts[0] in text

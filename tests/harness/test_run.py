@@ -18,6 +18,7 @@ from harness_support import LOCKS, MUTEXES, ROOT, Lockswap, compile_c, one_line_
 from lockswap import listing
 from lockswap.base.errors import UserError
 from lockswap.base.registry import Lock, Registry
+from lockswap.cli import TASKS, cli
 from lockswap.run.preload import ld_preload
 
 
@@ -113,13 +114,22 @@ def test_stats_go_to_a_file_per_process(lockswap, repo, tmp_path):
     assert [count["totals"]["reads"] for count in counts if count["program"] == "rwbench"] == [1800]
 
 
-@pytest.mark.parametrize("words", [(), ("policy",)])
-def test_without_a_command_the_help_is_shown_as_it_is(lockswap, words):
+@pytest.mark.parametrize(("words", "heading"), [((), "Try other locks:"), (("policy",), "Commands:")])
+def test_without_a_command_the_help_is_shown_as_it_is(lockswap, words, heading):
     done = lockswap.inside(*words)
     assert done.returncode == 2 and done.stdout == ""
     lines = done.stderr.splitlines()
-    assert lines[0].startswith("Usage: lockswap") and "Commands:" in lines
+    assert lines[0].startswith("Usage: lockswap") and heading in lines
     assert done.stderr.rstrip() == lockswap.inside(*words, "--help").stdout.rstrip()
+
+
+def test_each_command_stands_under_one_heading_of_the_help(lockswap):
+    listed = [name for names in TASKS.values() for name in names]
+    assert sorted(listed) == sorted(cli.commands)
+    said = lockswap.inside("--help").stdout
+    for heading in TASKS:
+        assert f"\n{heading}:\n" in said
+    assert "..." not in said.split("Options:")[1]  # what doesn't fit would be cut
 
 
 def test_a_copied_build_folder_is_noticed(tmp_path):
@@ -211,7 +221,7 @@ def test_stats_and_what_stands_behind_it(lockswap, repo, args, file):
         (["nonsense"], "nonsense"),
         (["list", "bravo-bb"], "did you mean 'bravo-ba'"),
         (["list", "workload"], "did you mean 'workloads'? 'lockswap list' shows all"),
-        (["list", "ba", "--json"], "leave 'ba' away"),
+        (["list", "ba", "--json"], "leave out 'ba'"),
     ],
 )
 def test_bad_input(lockswap, args, says):

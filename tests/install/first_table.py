@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Do what the README's first block says, from `git clone` to the first table of one's own program under three locks.
+"""Clone and do what the README's first block says, up to the first table of one's own program under three locks.
 
     first_table.py [--built]
 
@@ -58,18 +58,17 @@ class Step:
 
 
 def commands(readme: str) -> list[str]:
-    """Those of the first indented block, one a line or joined by &&."""
-    block = re.search(r"(?:^    \S.*\n)+", readme, re.MULTILINE)
+    """Those of the first indented block, one a line."""
+    block = re.search(r"(?:^    \S.*\n)+", readme.replace("\\\n", " "), re.MULTILINE)
     assert block, "the README has no indented block"
-    return [part.strip() for line in block[0].splitlines() for part in line.split("&&")]
+    return [line.strip() for line in block[0].splitlines()]
 
 
 def for_own_program(line: list[str], program: Path) -> list[str]:
-    """As the README says: one's program in the place of ours, and no --metric, so that its time counts."""
-    clone, *others = line
-    compare = others[-1].partition(" -- ")[0]
-    compare = re.sub(r" --metric '[^']*'", "", compare)
-    return [re.sub(r"(git clone) \S+", rf"\1 {shlex.quote(str(ROOT))}", clone), *others[:-1], f"{compare} -- {program}"]
+    """In a clone, with one's program in the place of ours and no --metric, so that its time counts."""
+    *others, last = line
+    compare = re.sub(r" +--metric '[^']*'", "", last.partition(" -- ")[0])
+    return [f"git clone {shlex.quote(str(ROOT))} lockswap", "cd lockswap", *others, f"{compare} -- {program}"]
 
 
 def environment() -> dict[str, str]:

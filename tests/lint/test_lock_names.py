@@ -24,7 +24,6 @@ NOT_COUNTED = (
     "*tests/explore/faults/*",
     "*tests/explore/survivors.toml",
     "tests/power/faults.toml",
-    "scripts/prose_allowed.toml",  # a list of files
     "tests/lint/*lock_names*",
     "tests/example_lock/*",
 )

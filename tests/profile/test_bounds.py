@@ -77,7 +77,7 @@ def test_a_file_that_has_changed_since(tmp_path):
     subprocess.run([program, "sleep"], env=environment(**variables), check=True)
     # Another program with another build-id.
     shutil.copy(FILL, program)
-    done = lockswap("profile", "--from", records)
+    done = lockswap("report", records)
     assert done.returncode == 0, done
     text = " ".join(done.stderr.split())
     assert f"Not the files that ran, so without names: {program}." in text

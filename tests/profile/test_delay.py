@@ -84,15 +84,15 @@ def test_a_delay_stands_in_the_hold_or_behind_it():
 @pytest.mark.parametrize(
     ("delay", "why"),
     [
-        ("foo", "is no delay"),
-        ("kind=mutex:+1us", "is no delay"),
+        ("foo", "is not a delay"),
+        ("kind=mutex:+1us", "is not a delay"),
         ("foo:+1ms", "no time behind"),
         ("foo:5us", "no time behind"),
         ("foo:+us", "no time behind"),
         ("foo:+1000001us", "no time behind"),
         ("x=1:+1us", "wrong word: 'x=1'"),
         ("site=0x12:+1us", "add module=NAME"),
-        ("site=0x1g module=m:+1us", "is no address"),
+        ("site=0x1g module=m:+1us", "is not an address"),
         ("a b:+1us", "two functions"),
         ("symbol=a symbol=b:+1us", "said twice"),
         ("kind=lock a:+1us", "no such kind"),

@@ -386,7 +386,7 @@ def statistics(tmp_path: Path, case: str, **more: str) -> tuple[dict, dict]:
     variables = {"LOCKSWAP_PROFILE": str(folder), "LOCKSWAP_STATS": str(tmp_path / "stats"), "LD_PRELOAD": str(PRELOAD)}
     subprocess.run([HOT, case], env=environment(**variables, **more), check=True, timeout=120)
     (stats,) = (json.loads(file.read_text()) for file in tmp_path.glob("stats.*"))
-    done = lockswap("profile", "--from", folder)
+    done = lockswap("report", folder)
     assert done.returncode == 0, done
     return stats, json.loads((folder / "profile.json").read_text())
 
@@ -508,7 +508,7 @@ def test_without_the_command(tmp_path):
     folder.mkdir()
     variables = {"LOCKSWAP_PROFILE": str(folder), "LD_PRELOAD": str(PRELOAD)}
     subprocess.run([HOT, "sleep"], env=environment(**variables), check=True, timeout=60)
-    done = lockswap("profile", "--from", folder, "--top", "1")
+    done = lockswap("report", folder, "--top", "1")
     assert done.returncode == 0 and "mutex hot" in done.stderr
     assert (folder / "waiting.folded").exists()
 
@@ -578,7 +578,7 @@ def test_how_the_program_ended_is_in_the_title():
 
 def test_a_file_that_is_no_profile(tmp_path):
     (tmp_path / "1.0.lockprof").write_bytes(b"x" * 100)
-    done = lockswap("profile", "--from", tmp_path)
+    done = lockswap("report", tmp_path)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert "is no profile of this version" in done.stderr
 
@@ -595,13 +595,12 @@ def test_a_file_that_is_no_profile(tmp_path):
         (("-o", "/nowhere/at/all", "--", "true"), "there is no folder /nowhere/at, make it first"),
         (("-o", "/", "--", "true"), "no empty folder"),
         (("--seconds", "5", "--", "true"), "--seconds goes with --pid"),
-        (("--seconds", "5", "--from", "/tmp"), "--seconds goes with --pid"),
-        (("--seconds", "5", "--diff", "/tmp", "/tmp"), "--diff compares two profiles"),
+        (("--pid", "1", "--", "true"), "--pid profiles a process that is running"),
         (("--diff", "a"), "see 'lockswap profile --help'"),
         (("--from",), "see 'lockswap profile --help'"),
-        (("--from", "/nonexistent"), "no such folder"),
-        (("--from", "/proc/self/fd"), "no process has left a profile"),
-        (("--from", "/tmp", "--", "true"), "leave the command"),
+        (("--from", "/tmp", "--", "true"), "use 'lockswap report DIR'"),
+        (("--diff", "/tmp", "/tmp", "--seconds", "5"), "'lockswap report BEFORE AFTER'"),
+        (("--json", "--", "true"), "profile.json"),
         (("--", "no-such-program-anywhere"), "no-such-program-anywhere"),
         (("--wrong", "--", "true"), "--wrong"),
     ],
@@ -610,3 +609,10 @@ def test_bad_input_is_one_line(words, says):
     done = lockswap("profile", *words)
     assert done.returncode == 2, done
     assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("lockswap: ") and says in done.stderr
+
+
+def test_the_name_that_from_had(tmp_path):
+    """`profile --from` was the name of `report` until 0.2: it says so, and does the same."""
+    done = lockswap("profile", "--from", tmp_path / "nowhere")
+    note, error = done.stderr.splitlines()
+    assert done.returncode == 2 and "is now 'lockswap report DIR'" in note and "there is no such folder" in error

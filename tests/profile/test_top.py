@@ -129,7 +129,7 @@ def test_a_window_has_what_happened_in_it(tmp_path):
     with started(recorded, "slow") as child:
         time.sleep(3)  # what is in the recording, and not in the window
         done = lockswap("profile", "--pid", child.pid, "--seconds", "2", "-o", out)
-        whole = lockswap("profile", "--from", recorded)
+        whole = lockswap("report", recorded)
     assert done.returncode == 0 and whole.returncode == 0, done
     found, all_ = (json.loads((folder / "profile.json").read_text()) for folder in (out, recorded))
     lock = found["locks"][0]
@@ -146,7 +146,7 @@ def test_a_window_has_what_happened_in_it(tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("profile", "--pid", "1", "--", "true"), "--pid looks at a process that runs"),
+        (("profile", "--pid", "1", "--", "true"), "--pid profiles a process that is running"),
         (("profile", "--pid", "0"), "--pid"),
         (("profile", "--pid", "999999999"), "there is no process"),
         (("top", "999999999"), "there is no process"),

@@ -18,8 +18,16 @@ from test_why import HUNG, ask, at, children, started, waiting
 _PATIENCE_S = 60
 
 
+def report_of(folder: Path) -> tuple[str, dict]:
+    return _said_and_written(folder, "report", folder)
+
+
 def profile_of(folder: Path, *words: object) -> tuple[str, dict]:
-    done = lockswap("profile", *words)
+    return _said_and_written(folder, "profile", "-o", folder, *words)
+
+
+def _said_and_written(folder: Path, *words: object) -> tuple[str, dict]:
+    done = lockswap(*words)
     assert done.returncode == 0, done
     return done.stderr, json.loads((folder / "profile.json").read_text())
 
@@ -65,12 +73,12 @@ def test_a_recording_that_the_process_left(tmp_path):
     """When it was killed nobody knows, so only the beginning of the wait is said."""
     with started(tmp_path, "deadlock") as child:
         ask(child.pid, lambda found: found["cycles"])
-        alive, data = profile_of(tmp_path, "--from", tmp_path)
+        alive, data = report_of(tmp_path)
         says_the_deadlock(alive, data)
         assert "`lockswap why PID`" in alive
         assert all(wait["age_ns"] > 0 for wait in data["unfinished"])
         assert "ended without exit" not in alive
-    dead, data = profile_of(tmp_path, "--from", tmp_path)
+    dead, data = report_of(tmp_path)
     says_the_deadlock(dead, data)
     assert "lockswap why" not in dead  # whom should it ask?
     assert all(wait["age_ns"] is None and wait["after_start_ns"] > 0 for wait in data["unfinished"])
@@ -106,9 +114,7 @@ def test_a_program_in_the_background(interrupted):
         kept = re.search(r"goes on, and records in (\S+):", said)
         assert bool(kept) == interrupted
         if kept:
-            assert f"A deadlock of 2 threads of process {pid}" in " ".join(
-                profile_of(Path(kept[1]), "--from", kept[1])[0].split()
-            )
+            assert f"A deadlock of 2 threads of process {pid}" in " ".join(report_of(Path(kept[1]))[0].split())
             shutil.rmtree(kept[1])
     finally:
         with contextlib.suppress(ProcessLookupError):
@@ -120,7 +126,7 @@ def test_a_window(tmp_path, case, threads):
     out = tmp_path / "out"
     with started(tmp_path, case) as child:
         ask(child.pid, waiting(threads))
-        said, data = profile_of(out, "--pid", child.pid, "--seconds", 1, "-o", out)
+        said, data = profile_of(out, "--pid", child.pid, "--seconds", 1)
     said = " ".join(said.split())
     count = f"{threads} thread{'s' if threads > 1 else ''}"
     first = f"A deadlock of {count}" if case == "deadlock" else f"{count} still waited for a lock at the end"
@@ -131,5 +137,5 @@ def test_a_window(tmp_path, case, threads):
 
 def test_a_program_that_goes_on_to_its_end(tmp_path):
     out = tmp_path / "out"
-    said, data = profile_of(out, "-o", out, "--", HUNG.parent / "profile_hot_locks", "sleep")
+    said, data = profile_of(out, "--", HUNG.parent / "profile_hot_locks", "sleep")
     assert data["unfinished"] == [] and "still waited" not in said

@@ -539,4 +539,4 @@ def test_current_without_gdb_is_one_line(tmp_path):
         ask(child.pid, waiting(2))
         done = lockswap("why", child.pid, "--current", PATH=str(tmp_path))
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done
-    assert "gdb is not installed; leave it away" in done.stderr
+    assert "gdb is not installed; leave it out" in done.stderr

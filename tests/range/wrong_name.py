@@ -7,13 +7,10 @@ import os
 import subprocess
 import sys
 
-OF_RWLOCKS = ", or with ':' and a reader-writer lock"
 listed = json.loads(subprocess.run([sys.argv[2]], capture_output=True, text=True, check=True).stdout)["range_locks"]
-names = ", ".join(row["name"] + (OF_RWLOCKS if row["of_rwlocks"] else "") for row in listed)
-NEAR = [row["name"] for row in listed if row["name"].startswith("list")]
-EXPECTED = (
-    f"lockswap: LOCKSWAP_RANGE=list is no range lock; did you mean {' or '.join(NEAR[:3])}? choose one of: {names}\n"
-)
+names = ", ".join(f"{row['name']}, {row['name']}:LOCK" if row["of_rwlocks"] else row["name"] for row in listed)
+NEAR = " or ".join(row["name"] for row in listed if row["name"].startswith("list"))  # two
+EXPECTED = f"lockswap: LOCKSWAP_RANGE=list is not a range lock; did you mean {NEAR}? Choose one of: {names}\n"
 
 ran = subprocess.run(
     [sys.argv[1]], env=os.environ | {"LOCKSWAP_RANGE": "list"}, capture_output=True, text=True, check=False

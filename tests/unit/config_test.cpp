@@ -163,22 +163,22 @@ TEST_F(ConfigTest, TheNearestNamesComeFirst) {
     EXPECT_FALSE(read());
     unsetenv(variable);
     const std::string line = message;
-    const std::size_t at = line.find(" is no ");
+    const std::size_t at = line.find(" is not a ");
     return at == std::string::npos ? line : line.substr(line.find("; ", at) + 2);
   };
   const auto begins = [&](const std::string& line, const std::string& with) {
     EXPECT_EQ(line.substr(0, with.size()), with);
   };
-  begins(said("LOCKSWAP_RWLOCK", "bavro-ba"), "did you mean bravo-ba? choose one of:");
-  begins(said("LOCKSWAP_RWLOCK", "Cohorts"), "did you mean cohort? choose one of:");
-  begins(said("LOCKSWAP_MUTEX", "mcss"), "did you mean mcs? choose one of:");
-  begins(said("LOCKSWAP_MUTEX", "evnetual"), "did you mean eventual? choose one of:");
+  begins(said("LOCKSWAP_RWLOCK", "bavro-ba"), "did you mean bravo-ba? Choose one of:");
+  begins(said("LOCKSWAP_RWLOCK", "Cohorts"), "did you mean cohort? Choose one of:");
+  begins(said("LOCKSWAP_MUTEX", "mcss"), "did you mean mcs? Choose one of:");
+  begins(said("LOCKSWAP_MUTEX", "evnetual"), "did you mean eventual? Choose one of:");
   begins(said("LOCKSWAP_RWLOCK", "bravo-asym"), "did you mean bravo-asym-");
-  begins(said("LOCKSWAP_WAIT", "prak"), "did you mean park? choose one of:");
+  begins(said("LOCKSWAP_WAIT", "prak"), "did you mean park? Choose one of:");
   begins(said("LOCKSWAP_RWLOCK", "zzzzzz"), "choose one of:");
   begins(said("LOCKSWAP_RWLOCK", std::string(500, 'b').c_str()), "choose one of:");
-  begins(said("LOCKSWAP_RANGE", "list"), "did you mean list-ex or list-rw? choose one of:");
-  begins(said("LOCKSWAP_RWLOK", "ba"), "did you mean LOCKSWAP_RWLOCK? they are:");
+  begins(said("LOCKSWAP_RANGE", "list"), "did you mean list-ex or list-rw? Choose one of:");
+  begins(said("LOCKSWAP_RWLOK", "ba"), "did you mean LOCKSWAP_RWLOCK? Choose one of:");
 }
 
 TEST_F(ConfigTest, WrongValuesAreRefused) {

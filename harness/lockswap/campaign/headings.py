@@ -1,6 +1,6 @@
-"""Options of a command that stand under headings in its --help."""
+"""Options and commands that stand under headings in --help."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import click
 
@@ -36,4 +36,19 @@ class HeadedCommand(click.Command):
             sections.setdefault(getattr(option, "heading", "Help"), []).append((names, text))
         for heading, records in sections.items():
             with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class HeadedGroup(click.Group):
+    """A group whose --help lists its commands under headings."""
+
+    def __init__(self, *args, headings: Mapping[str, Sequence[str]], **settings) -> None:
+        super().__init__(*args, **settings)
+        self.headings = headings
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, self.commands))
+        for heading, names in self.headings.items():
+            with formatter.section(heading):
+                records = [(name.ljust(width), self.commands[name].get_short_help_str(limit=100)) for name in names]
                 formatter.write_dl(records)

@@ -24,8 +24,8 @@ RECORDS = "What is recorded, and where"
 
 # In help texts, for what the registry and the installation say; see HeadedCommand.
 DEFAULT_RWLOCKS, DEFAULT_MUTEXES, DEFAULT_FOLDER = "<rwlocks>", "<mutexes>", "<folder>"
-PRELOAD_HELP = "Preload this library behind ours, in every run: 'jemalloc', 'tcmalloc', or a path."
-PRELOAD_FIRST_HELP = "Preload this library before ours: one that replaces clocks or locks itself, such as libfaketime."
+PRELOAD_HELP = "Also preload this library, after ours: 'jemalloc', 'tcmalloc', or a path."
+PRELOAD_FIRST_HELP = "Preload this library before ours, because it replaces clocks or locks itself, like libfaketime."
 
 QUICK_ROUNDS = 6  # MIN_PAIRS of findings/stats.py, which is slow to load
 
@@ -120,32 +120,32 @@ class Request:
 
     workloads: list[str] = _list(
         COMPARE, "--workload", "-w", read=_names, metavar="NAME",
-        help="Workload; several: a,b or repeated; 'all': every one that doesn't take long.",
+        help="Workloads: a,b or repeated. 'all' takes every one that doesn't need long.",
     )  # fmt: skip
     locks: list[str] = _list(
         COMPARE, "--rwlock", "-l", read=_names, metavar="LOCK",
-        help=f"Lock; several: a,b or repeated. Default: {DEFAULT_RWLOCKS}. none and pthread are always there.",
+        help=f"Reader-writer locks: a,b or repeated; none and pthread are always included. Default: {DEFAULT_RWLOCKS}.",
     )  # fmt: skip
     ranges: list[str] = _list(
         COMPARE, "--range", read=_names, metavar="LOCK",
-        help="Range lock, for programs that call them; several: a,b or repeated. --against takes one as range:LOCK.",
+        help="Range locks, for programs that call them: a,b or repeated. --against takes one as range:LOCK.",
     )  # fmt: skip
     mutexes: list[str] = _list(
         COMPARE, "--mutex", "-m", read=_names, metavar="MUTEX",
-        help="Mutex; several: a,b or repeated. With --rwlock: each of both is measured alone. Default: where a "
-        f"workload takes mutexes and nothing is named, {DEFAULT_MUTEXES}.",
+        help="Mutexes: a,b or repeated. With --rwlock, each of both is measured alone. Default, if a workload takes "
+        f"mutexes and nothing is named: {DEFAULT_MUTEXES}.",
     )  # fmt: skip
     conds: list[str] = _list(
         COMPARE, "--cond", read=_names, metavar="own",
-        help="Condition variables of ours alone, with glibc's mutexes.",
+        help="Also measure our condition variables with glibc's mutexes.",
     )  # fmt: skip
     policies: list[str] = _list(
         COMPARE, "--policy", has_words=True, metavar="FILE",
-        help="What this policy swaps; a ready-made one by its name alone: libcrypto. Repeatable.",
+        help="Measure a policy: a file, or the name of one that comes with lockswap, such as libcrypto. Repeatable.",
     )  # fmt: skip
     pairs: bool = _flag(COMPARE, "--pairs", help="Also measure each --rwlock together with each --mutex.")
     wait: str | None = _option(
-        COMPARE, "--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default)."
+        COMPARE, "--wait", metavar="POLICY", help="How threads wait: spin, yield or park.  [default: park]"
     )
     against: str | None = _option(
         COMPARE, "--against", metavar="CHOICE",
@@ -154,26 +154,26 @@ class Request:
 
     scan: list[str] = _list(
         COMPARE, "--scan", metavar="NAME=V,V...",
-        help="Measure under each value of a variable: of the library (LOCKSWAP_SPIN=0,50,500) or of the program's "
-        "environment. Repeatable.",
+        help="Measure with each value of an environment variable, the library's (LOCKSWAP_SPIN=0,50,500) or the "
+        "program's. Repeatable.",
     )  # fmt: skip
 
     command: list[str] = _field([], read=_as_it_is, stored=True, has_words=True)
     metrics: list[str] = _list(
         OWN_COMMAND, "--metric", metavar="REGEX",
-        help="For a command of your own: group 1 is the figure. Several are possible. Default: its time.",
+        help="What counts: the first group of REGEX in the command's output. Repeatable. Default: the command's time.",
     )  # fmt: skip
     better: str = _option(
         OWN_COMMAND, "--better", unsaid="higher", type=click.Choice(["higher", "lower"]), default="higher",
-        show_default=True, help="Which way --metric is better.",
+        show_default=True, help="Whether a higher or a lower --metric is better.",
     )  # fmt: skip
     versus: list[str] = _option(
         OWN_COMMAND, "--versus", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
-        help="Compare the command with this one: under each --rwlock and --mutex, or without lockswap.",
+        help="Compare the command with this one, under each --rwlock and --mutex that is named.",
     )  # fmt: skip
     server: list[str] = _option(
         OWN_COMMAND, "--server", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
-        help="Compare a server: start this before each run of --load. {port} is a free port, {threads} a thread count.",
+        help="Compare a server, started before each run of --load. {port} is a free port, {threads} a thread count.",
     )  # fmt: skip
     ready: str | None = _option(
         OWN_COMMAND, "--ready", metavar="REGEX|PORT",
@@ -182,44 +182,47 @@ class Request:
     )  # fmt: skip
     load: list[str] = _option(
         OWN_COMMAND, "--load", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
-        help="What makes requests to the server; --metric looks at its output.",
+        help="Makes requests to the server, and ends; --metric reads its output.",
     )  # fmt: skip
-    stop: str | None = _option(OWN_COMMAND, "--stop", metavar="SIGNAL", help="What stops the server. Default: TERM.")
+    stop: str | None = _option(
+        OWN_COMMAND, "--stop", metavar="SIGNAL", help="Stop the server by this signal.  [default: TERM]"
+    )
     prepare: list[list[str]] = _list(
         OWN_COMMAND, "--prepare", read=_commands, has_words=True, metavar="'CMD'",
-        help="Run this before each run, not swapped. Repeatable.",
+        help="Run CMD before each run, on glibc's locks. Repeatable.",
     )  # fmt: skip
     cleanup: list[list[str]] = _list(
         OWN_COMMAND, "--cleanup", read=_commands, has_words=True, metavar="'CMD'",
-        help="Run this after each run, whatever became of it.",
+        help="Run CMD after each run, however that ended. Repeatable.",
     )  # fmt: skip
     ready_timeout: float | None = _option(
         OWN_COMMAND, "--ready-timeout", type=_POSITIVE, metavar="S",
-        help="A server that is not ready by then counts as hung. Default: 30.",
+        help="A server that is not ready after S seconds counts as hung.  [default: 30]",
     )  # fmt: skip
     stop_timeout: float | None = _option(
         OWN_COMMAND, "--stop-timeout", type=_POSITIVE, metavar="S",
-        help="A server that does not end by then is killed and counts as hung. Default: 10.",
+        help="A server that has not stopped after S seconds is killed and counts as hung.  [default: 10]",
     )  # fmt: skip
 
     quick: bool = _flag(
-        LENGTH, "--quick", help=f"Only quick workloads, one thread count, shorter runs, {QUICK_ROUNDS} rounds."
+        LENGTH,
+        "--quick",
+        help=f"Only quick workloads, with one thread count, shorter runs and {QUICK_ROUNDS} rounds.",
     )
     threads: list[int] | None = _option(
         LENGTH, "--threads", "-t", read=_counts, metavar="N,N...", help="Thread counts. Default: the workload's own."
     )
     repeats: int | None = _option(
         LENGTH, "--repeats", "-r", type=_AT_LEAST_1, metavar="N",
-        help="Rounds; with --until, the least number of them. Default: 7; below 6 no 95 % interval exists.",
+        help="Number of rounds, or the least number with --until. A 95 % interval needs 6. Default: 7.",
     )  # fmt: skip
     warmup: int | None = _option(
         LENGTH, "--warmup", type=_AT_LEAST_1, metavar="N",
-        help="Warm-up runs per workload and thread count, without lockswap; their results are discarded. "
-        "Default: none.",
+        help="First make N runs per workload and thread count without lockswap, and discard their results.",
     )  # fmt: skip
     seconds: int | None = _option(
         LENGTH, "--seconds", "-s", type=_AT_LEAST_1, metavar="S",
-        help="Length of a run. Default: the workload's own.",
+        help="Length of each run. Default: the workload's own.",
     )  # fmt: skip
     timeout: float | None = _option(
         LENGTH, "--timeout", type=_POSITIVE, metavar="S", help="After S seconds a run counts as hung."
@@ -235,7 +238,7 @@ class Request:
 
     pin: str | None = _option(
         RUNS, "--pin", type=click.Choice(["compact", "scatter"]),
-        help="Confine each run to as many CPUs as it has threads: neighbours, or far apart.",
+        help="Confine each run to as many CPUs as it has threads, close together or far apart.",
     )  # fmt: skip
     numactl: str = _option(
         RUNS, "--numactl", unsaid="", metavar="'ARGS'", help="Start each run through numactl with these arguments."
@@ -249,17 +252,17 @@ class Request:
     )  # fmt: skip
     seed: int | None = _option(
         RUNS, "--seed", type=click.IntRange(min=0), metavar="N",
-        help="Seed for the order of locks in each round. Default: drawn and recorded.",
+        help="Seed for the order of the locks in each round. Default: a random one, which is recorded.",
     )  # fmt: skip
 
     per_cpu: bool = _flag(
         VERDICTS, "--per-cpu",
-        help="Operations per CPU second decide instead of the clock: for machines shared with others.",
+        help="Judge by operations per CPU second instead of by the clock, for machines shared with others.",
     )  # fmt: skip
     fail_below: float | None = _option(
         VERDICTS, "--fail-below", type=_POSITIVE, metavar="RATIO",
-        help="Exit with 3 if a lock is shown to be below RATIO of the baseline, as in 0.97, with 4 if one was not "
-        "measured: a gate for CI, whose results are in the campaign's gate.xml (JUnit), too.",
+        help="A gate for CI: exit with 3 if a lock is shown to be worse than RATIO of the baseline (such as 0.97), and "
+        "with 4 if one could not be measured. Also writes gate.xml (JUnit).",
     )  # fmt: skip
 
     name: str | None = _option(
@@ -271,11 +274,11 @@ class Request:
     )  # fmt: skip
     markdown: bool = _option(
         RECORDS, "--markdown", unsaid=False, stored=False, is_flag=True,
-        help="Print the tables and sentences as Markdown, to be copied.",
+        help="Print the tables and sentences as Markdown.",
     )  # fmt: skip
     perf_record: bool = _flag(
         RECORDS, "--perf-record",
-        help="After the measured runs, one more for each figure under perf: summaries of futex calls and off-CPU time.",
+        help="After the measured runs, run each once more under perf to summarise futex calls and off-CPU time.",
     )  # fmt: skip
 
     @property

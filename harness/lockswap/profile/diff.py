@@ -102,18 +102,16 @@ def load(path: Path, recorded: Callable[[Path], dict]) -> Run:
         try:
             data = json.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
-            raise UserError(
-                f"--diff {path}: {error.strerror}; name two folders that -o wrote, or two profile.json"
-            ) from error
+            raise UserError(f"{path}: {error.strerror}; name two folders that 'lockswap profile -o' wrote") from error
         except ValueError as error:
-            raise UserError(f"--diff {path}: it is no JSON; name two folders that -o wrote") from error
+            raise UserError(f"{path}: it is not JSON; name two folders that 'lockswap profile -o' wrote") from error
     try:
         seconds = data["wall_s"] or data.get("recorded_s")
         left_out = sum(data["dropped"].get(name, 0) for name in ("objects", "tallies", "pairs"))
         run = Run(str(path), data["command"], seconds, data["locks"], left_out)
         assert run.acquisitions >= 0 <= run.wait_ns
     except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"--diff {path}: it is no profile; name two folders that -o wrote") from error
+        raise UserError(f"{path}: it is not a profile; name two folders that 'lockswap profile -o' wrote") from error
     return run
 
 

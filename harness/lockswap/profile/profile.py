@@ -113,18 +113,19 @@ def _say_what_records(pids: list[int], folder: Path) -> None:
     what = f"process {pids[0]} goes" if len(pids) == 1 else f"processes {words(pids)} go"
     print(
         f"lockswap profile: {what} on, and {'records' if len(pids) == 1 else 'record'} in {folder}: "
-        f"`lockswap profile --from {folder}` shows it, `lockswap why {pids[0]}` who waits",
+        f"`lockswap report {folder}` shows it, `lockswap why {pids[0]}` who waits",
         file=sys.stderr,
     )
 
 
-def read(paths: Paths, folder: Path, top: int) -> int:
-    """The profile of what LOCKSWAP_PROFILE has recorded in a folder; its files are written there."""
+def read(paths: Paths, folder: Path, top: int, out: Path | None) -> int:
+    """The profile of what was recorded in a folder; its files are written to `out`, or there."""
     if not folder.is_dir():
-        raise UserError(f"--from {folder}: there is no such folder; name one that LOCKSWAP_PROFILE named")
+        raise UserError(f"{folder}: there is no such folder; name one that LOCKSWAP_PROFILE or 'profile -o' named")
     if not any(folder.glob(f"*{recording.SUFFIX}")):
-        raise UserError(f"--from {folder}: no process has left a profile there (*{recording.SUFFIX})")
-    _show(paths.profile_reader, folder, Run([]), top, folder)
+        raise UserError(f"{folder}: no process has left a recording there (*{recording.SUFFIX})")
+    _make(out)
+    _show(paths.profile_reader, folder, Run([]), top, out or folder)
     return 0
 
 
@@ -140,7 +141,7 @@ def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) ->
         last = live.look(paths, pid)
     except UserError as error:
         raise UserError(
-            f"{error}; it ran for less than {seconds:g} s, `lockswap profile --from DIR` has all"
+            f"{error}; it ran for less than {seconds:g} s, `lockswap report DIR` has all, if it recorded into DIR"
         ) from error
     if last is None:
         raise UserError(f"process {pid} has taken no lock")
@@ -167,7 +168,7 @@ def compare(paths: Paths, before: Path, after: Path, top: int, out: Path | None,
     def recorded(folder: Path) -> dict:
         files = sorted(folder.glob(f"*{recording.SUFFIX}"))
         if not files:
-            raise UserError(f"--diff {folder}: there is no profile; name two folders that -o wrote")
+            raise UserError(f"{folder}: there is no profile; name two folders that 'lockswap profile -o' wrote")
         return output.as_data(summary.summarise(recording.read(paths.profile_reader, files), Run([])))
 
     _make(out)
@@ -201,7 +202,7 @@ def _environment(paths: Paths, rwlock: str | None, mutex: str | None, first: Seq
             env.pop(key, None)
         choice = chosen(Registry.load(paths), rwlock, mutex)
         if not choice.variables:
-            raise UserError("a profile needs the library; leave the option away, and the locks are glibc's")
+            raise UserError("a profile needs the library; leave out the option, and the locks are glibc's")
         env |= choice.variables | {STRICT: "1"}
     env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""), before=first)
     return env

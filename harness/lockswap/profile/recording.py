@@ -7,7 +7,15 @@ from pathlib import Path
 from lockswap.base.errors import UserError
 
 SUFFIX = ".lockprof"
+DATA = "profile.json"
 _AT_ONCE = 200  # files for one call of the reader
+
+
+def is_profile(path: Path) -> bool:
+    """Whether it is the folder of a profile, or a profile.json."""
+    if path.is_dir():
+        return (path / DATA).is_file() or any(path.glob(f"*{SUFFIX}"))
+    return path.suffix == ".json"
 
 
 def read(reader: Path, files: list[Path]) -> dict:

@@ -87,7 +87,7 @@ class Folder:
         try:
             data = tomllib.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise UserError(f"{self.path} is no campaign: it has no campaign.toml") from None
+            raise UserError(f"{self.path} is no campaign, since it has no campaign.toml, and no profile") from None
         except (OSError, ValueError) as error:  # the second: of its text or its TOML
             raise UserError(f"{file}: {error}") from error
         _check_schema(file, data)
