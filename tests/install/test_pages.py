@@ -1,0 +1,67 @@
+"""The pages' tables of locks, variables and statistics have what the built library has, and nothing else."""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCKS = (ROOT / "docs/locks.md").read_text()
+MEASURING = (ROOT / "docs/measuring.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def registry() -> dict:
+    return json.loads(subprocess.check_output([ROOT / "build/bin/lockswap-registry"], text=True))
+
+
+def section(text: str, heading: str) -> str:
+    return text.partition(f"\n{heading}\n")[2].partition("\n## ")[0]
+
+
+def rows(text: str) -> Iterator[list[str]]:
+    """The rows of the section's first table."""
+    table = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    assert table
+    for line in table[0].splitlines()[2:]:
+        yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def names(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", re.sub(r"\([^)]*\)", "", cell))
+
+
+def patterns(cells: list[list[str]]) -> list[str]:
+    """The names of the table's locks; `bravo-L` is a pattern for all that begin so."""
+    return [name.removesuffix("L") + "*" if name.endswith("-L") else name for row in cells for name in names(row[0])]
+
+
+@pytest.mark.parametrize(("heading", "kind"), [("## Reader-writer locks", "rwlocks"), ("## Mutexes", "mutexes")])
+def test_the_tables_of_locks_have_each_lock(registry: dict, heading: str, kind: str) -> None:
+    there = [lock["name"] for lock in registry[kind]]
+    said = patterns(list(rows(section(LOCKS, heading))))
+    assert [name for name in there if not any(fnmatchcase(name, pattern) for pattern in said)] == []
+    assert [pattern for pattern in said if not any(fnmatchcase(name, pattern) for name in there)] == []
+
+
+def test_the_table_of_variables_has_each_variable_with_its_range_and_default(registry: dict) -> None:
+    said = {names(row[0])[0]: row for row in rows(section(LOCKS, "## Variables"))}
+    assert sorted(said) == sorted(option["name"] for option in registry["config"])
+    for option in registry["config"]:
+        _, values, default, _ = said[option["name"]]
+        if found := re.search(r"(\d+)\.\.(\d+)$", option["type"]):
+            assert f"{found[1]} to {found[2]}" in values, option["name"]
+        if option["default"] not in ("", "unset"):
+            assert default.strip("`") == option["default"], option["name"]
+
+
+def test_the_table_of_statistics_names_what_is_printed() -> None:
+    printed = "".join(file.read_text() for file in sorted((ROOT / "src").rglob("*.[ch]*")))
+    said = [name for row in rows(section(MEASURING, "## Statistics of a run")) for name in names(row[0])]
+    counters = [name for name in said if re.fullmatch(r"[a-z]+(_[a-z]+)+|phases|naps|bypasses", name)]
+    assert len(counters) >= 8
+    assert [name for name in counters if not re.search(rf"\b{name}\b", printed)] == []
