@@ -13,6 +13,7 @@
 #include "audit/world.h"
 #include "config/environment.h"
 #include "interpose/bypasses.h"
+#include "interpose/children.h"
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
 #include "interpose/module_functions.h"
@@ -82,7 +83,9 @@ Known prepare() noexcept {
   Alone::prepare(find_single_threaded());
   Ticks::calibrate();
   prepare_world();
-  if (!open_record(environment_value("LOCKSWAP_AUDIT"))) {
+  const char* const place = environment_value("LOCKSWAP_AUDIT");
+  if (place != nullptr) log_children(place);
+  if (!open_record(place)) {
     // A forbidden place is no reason to stop a program that was started by the audited one.
     say("lockswap audit: nothing is recorded: cannot make ");
     say(recording::file_name());

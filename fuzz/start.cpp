@@ -11,6 +11,7 @@
 #include "fuzz/serial.h"
 #include "fuzz/serial_tables.h"
 #include "fuzz/tables.h"
+#include "interpose/children.h"
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
 #include "interpose/module_functions.h"
@@ -132,7 +133,10 @@ void start() noexcept {
     refuse(line);
   }
   recording::modules = module_functions();
-  if (live_file[0] != 0) prepare_slots(live_file);
+  if (live_file[0] != 0) {
+    prepare_slots(live_file);
+    log_children(live_file);
+  }
   Looks::prepare();  // it learns mutexes' layout, too, for threads' ids: system_tid.h
   if (settings.serial) {
     run_one_at_a_time();

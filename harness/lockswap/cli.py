@@ -487,17 +487,23 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
 )
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
-    """Show once a second which locks of a running program its threads wait for, and where they are held. The program
-    must have been started under `lockswap profile`, or with LOCKSWAP_PROFILE.
+    """Show once a second which locks of a running program its threads wait for, and where they are held. If the program
+    was started under `lockswap profile`, or with LOCKSWAP_PROFILE, all of its calls count. Any other one is sampled from
+    outside, as by `lockswap profile --pid`.
 
     \b
     lockswap top 4711
     lockswap top --count 1 --interval 10 4711
     """
     from lockswap.base.paths import Paths
+    from lockswap.profile import sampled_report
     from lockswap.profile import top as live_top
+    from lockswap.profile.attach import WithoutLockswapError
 
-    return live_top.run(Paths.find(), pid, top, interval, count)
+    try:
+        return live_top.run(Paths.find(), pid, top, interval, count)
+    except WithoutLockswapError:
+        return sampled_report.each_second(pid, top, interval, count)
 
 
 @cli.command("trace-vm", context_settings=PASS_ON, short_help="Record mapping calls and page faults, to replay them.")

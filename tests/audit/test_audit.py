@@ -560,7 +560,10 @@ def ends(tmp_path_factory) -> Path:
         """
         #include <pthread.h>
         #include <signal.h>
+        #include <stdio.h>
         #include <stdlib.h>
+        #include <string.h>
+        #include <sys/syscall.h>
         #include <unistd.h>
         static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
         static void* worker(void* with) {
@@ -570,6 +573,9 @@ def ends(tmp_path_factory) -> Path:
         int main(int count, char** words) {
           pthread_t thread;
           pthread_mutex_lock(&m);
+          if (strcmp(words[1], "at once") == 0) _exit(1);
+          if (strcmp(words[1], "by the kernel") == 0) syscall(SYS_exit_group, 1);
+          if (strcmp(words[1], "popen") == 0) return pclose(popen(words[2], "r")) == 0;
           if (count > 2) {
             pthread_create(&thread, 0, worker, 0);
             while (__atomic_load_n(&m.__data.__lock, __ATOMIC_ACQUIRE) != 2) {
@@ -626,6 +632,76 @@ def test_nothing_follows_from_a_run_that_did_not_end_well(audit, ends, lacking, 
     assert report["verdict"].startswith("not known: ") and not report["safe"]
     assert says.format(gone=lacking.parent / "libgone.so") in report["verdict"]
     assert "safe" not in {one["level"] for one in report["verdicts"].values()}, report["verdicts"]
+
+
+IN_PYTHON = """
+import os, subprocess
+subprocess.run(["{ends}", "-11"])
+for signal, wait in enumerate((
+    lambda child: os.wait(),
+    lambda child: os.waitpid(child, 0),
+    lambda child: os.wait3(0),
+    lambda child: os.wait4(child, 0),
+    lambda child: os.waitid(os.P_PID, child, os.WEXITED),
+)):
+    wait(os.spawnv(os.P_NOWAIT, "{ends}", ["ends", str((-4, -5, -6, -7, -8)[signal])]))
+"""
+PASSED_OVER = {
+    "a shell": (["sh", "-c", "{ends} -11; {ends} -6 & wait; true"], [6, 11]),
+    "bash": (["bash", "-c", "{ends} -11; true"], [11]),
+    "make": (["make", "-s", "-f", "{makefile}"], [11]),
+    "all functions that wait": ([sys.executable, "-c", IN_PYTHON], [4, 5, 6, 7, 8, 11]),
+}
+
+
+@pytest.fixture
+def makefile(ends, tmp_path) -> Path:
+    file = tmp_path / "Makefile"
+    file.write_text(f"all:\n\t-@{ends} -11\n")
+    return file
+
+
+@pytest.mark.parametrize("how", PASSED_OVER)
+def test_a_crash_that_the_program_passes_over_is_told(audit, ends, makefile, how):
+    command, signals = PASSED_OVER[how]
+    words = [word.format(ends=ends, makefile=makefile) for word in command]
+    report = audit(*words, stdout="", status=3, options=("--fail-on-findings",))
+    assert re.match(r"not known: ends \(\d+\) ended by SIG.*; nothing stood against swapping", report["verdict"])
+    assert sorted(child["signal"] for child in report["signalled"]) == signals
+
+
+def test_a_crash_is_told_where_the_call_does_not_tell_whose(audit, ends):
+    run = f"import os; os.system('exec {ends} -6')"
+    for words, parent in (([sys.executable, "-c", run], "python"), ([ends, "popen", f"exec {ends} -6"], "ends")):
+        verdict = audit(*words, stdout="")["verdict"]
+        assert re.match(rf"not known: a child of {parent}\S* \(\d+\), ended by SIGABRT; ", verdict)
+
+
+# Right programs, whose children end in other ways.
+ENDED_WELL = {
+    "statuses": (["sh", "-c", "{ends} 1; {ends} 139; {ends} 'at once'; {ends} 'by the kernel'; true"], ""),
+    "a server": (["sh", "-c", "sleep 1000 & kill $!; wait; {ends} 0"], "SIGTERM"),
+    "a reader that had enough": (["bash", "-c", "yes | head -n 1 > {nothing}; {ends} 0"], "SIGPIPE"),
+    "no change": (
+        [
+            sys.executable,
+            "-c",
+            "import os; os.spawnv(os.P_NOWAIT, '{ends}', ['ends', '0']); "
+            "os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG)",
+        ],
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", ENDED_WELL)
+def test_children_that_end_otherwise_are_no_crash(audit, ends, how):
+    command, signal = ENDED_WELL[how]
+    words = [word.format(ends=ends, nothing=os.devnull) for word in command]
+    report = audit(*words, stdout="", options=("--fail-on-findings",))
+    assert report["verdict"].startswith("safe: ")
+    said = f"Child processes ended by signals that programs send to each other: 1 by {signal}."
+    assert [note for note in report["notes"] if "signals" in note] == ([said] if signal else [])
 
 
 def test_a_gate_is_red_where_nothing_ran(audit, ends, lacking, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -343,6 +344,18 @@ def test_how_runs_ended_is_said(how):
     script, status, says = ENDS[how]
     done = lockswap("fuzz", "--seed", 1, "--runs", 2, "--again", 0, "--", "sh", "-c", script)
     assert done.returncode == status and says in done.stderr, done
+
+
+def test_a_crash_that_a_shell_passes_over_is_a_failure():
+    crash = "sh -c 'kill -SEGV $$'"
+    done = lockswap("fuzz", "--runs", 2, "--again", 1, "--", "sh", "-c", f"{crash}; true")
+    assert done.returncode == 0
+    assert "; not known: a child process crashes without delays, too" in done.stderr
+    in_runs = f'case "$LOCKSWAP_FUZZ" in ""|0,*) ;; *) {crash} ;; esac; true'
+    done = lockswap("fuzz", "--runs", 2, "--again", 1, "--", "sh", "-c", in_runs)
+    assert done.returncode == 3
+    assert re.search(r": crash: process \d+, a child of sh \(\d+\), ended by SIGSEGV", done.stderr), done.stderr
+    assert "fails in 1 of 1 more runs" in done.stderr
 
 
 def test_a_time_limit_of_the_command_is_a_hang(tmp_path):

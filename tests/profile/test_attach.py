@@ -3,6 +3,7 @@
 import ctypes.util
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -386,6 +387,35 @@ def test_samples_by_the_command(tmp_path):
     found = json.loads((tmp_path / "out/samples.json").read_text())
     assert found["locks"][0]["lock"] == "hot" and found["samples"] > 0
     assert (tmp_path / "out/profile.txt").read_text() in done.stderr
+
+
+@needs_libdw
+def test_the_locks_each_second():
+    with started(UNPREPARED, "sleeps") as child:
+        for seconds in (1, 4, 20):  # on a busy machine few samples are of the holder
+            done = lockswap("top", child.pid, "--count", 2, "--interval", seconds)
+            assert done.returncode == 0, done
+            if "holder at" in done.stdout:
+                break
+    tables = done.stdout.rstrip().split("\n\n")
+    assert len(tables) == 2
+    for table in tables:
+        assert table.startswith(f"lockswap top: profile_unprepa (process {child.pid}), sampled from outside, since ")
+        assert re.search(r"^ +\d\.\d\d +\d+ %  mutex hot$", table, re.MULTILINE), table
+    assert " holder at nap unprepared.c:" in done.stdout, done
+    assert f" waited at sleeps {at('waits for hot')}\n" in done.stdout, done
+
+
+def test_a_program_without_waits_each_second_until_its_end():
+    with started("sleep", "600") as child:
+        words = [sys.executable, "-m", "lockswap", "top", str(child.pid), "--interval", "0.2"]
+        with subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) as asked:
+            seen = [asked.stdout.readline() for _ in range(4)]
+            child.kill()
+            seen += asked.stdout.readlines()
+    assert seen[2] == "no thread was seen waiting for a lock\n"
+    assert seen[-1] == f"lockswap top: sleep (process {child.pid}) has ended\n"
+    assert asked.returncode == 0
 
 
 def test_a_program_without_waits_is_sampled():

@@ -487,14 +487,6 @@ def test_a_process_that_root_may_not_look_at_either(monkeypatch):
             Attached(os.getpid())
 
 
-def test_a_process_without_the_library():
-    """`why` asks its memory: test_attach.py."""
-    with subprocess.Popen(["sleep", "60"]) as child:
-        time.sleep(0.2)
-        refused("top", child.pid, says="runs without lockswap; start the program with `lockswap profile -- CMD`")
-        child.kill()
-
-
 def test_a_process_that_is_not_recorded(command):
     with subprocess.Popen(["sleep", "60"], env=environment(LD_PRELOAD=str(PRELOAD))) as child:
         time.sleep(0.5)

@@ -16,7 +16,8 @@ from lockswap.recipes.server import Ready, Server, signal_of
 from lockswap.run import ports, program, usage
 from lockswap.run.passing_on import passing_on
 from lockswap.run.processes import Brood
-from lockswap.run.server import serve, signal_name
+from lockswap.run.server import serve
+from lockswap.run.signals import signal_name
 from lockswap.run.steps import Interrupts, Run
 
 # After so long a load counts as hung.

@@ -12,7 +12,7 @@ from lockswap.audit import elf, report, verdict
 from lockswap.audit.findings import Audit
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
-from lockswap.run import extra_preload, preload_order, program, sanitizer
+from lockswap.run import children, extra_preload, preload_order, program, sanitizer
 from lockswap.run.ended import Ended
 from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import clean_environment, ld_preload
@@ -47,16 +47,26 @@ def run(
         print(f"lockswap: warning: {hindrance}", file=sys.stderr)
 
     with tempfile.TemporaryDirectory(prefix="lockswap-audit-") as folder:
-        env = _environment(library, Path(folder), others, before)
+        record = Path(folder) / "record"
+        env = _environment(library, record, others, before)
         env |= sanitizer.variables(env, command)
         for warning in preload_order.warnings(env["LD_PRELOAD"], library):
             print(f"lockswap: warning: {warning}", file=sys.stderr)
         status = _run(path, command, env)
-        processes = _read(reader, sorted(Path(folder).iterdir()))
+        processes = _read(reader, [one for one in sorted(Path(folder).iterdir()) if one.suffix != children.SUFFIX])
+        signalled = children.read(record, processes)
     ended = Ended(command, status, seen=frozenset(one["program"] for one in processes))
-    how, never_started = ended.in_words(), bool(ended.not_started)
     shell = program.shell_of(Path(path))
-    audit = Audit(command, ended.shell_status, processes, hindrances, shell, how, never_started)
+    audit = Audit(
+        command,
+        ended.shell_status,
+        processes,
+        hindrances,
+        shell,
+        ended.in_words(),
+        never_started=bool(ended.not_started),
+        signalled=signalled,
+    )
     text = report.as_json(audit) if as_json else report.as_text(audit, out is not None)
     if out is None:
         print(text, file=sys.stderr, end="")
@@ -68,12 +78,12 @@ def run(
     return FOUND if fail_on_findings and status == 0 and verdict.is_failure(audit) else ended.shell_status
 
 
-def _environment(library: Path, folder: Path, others: Iterable[str], first: Iterable[str]) -> dict[str, str]:
+def _environment(library: Path, record: Path, others: Iterable[str], first: Iterable[str]) -> dict[str, str]:
     env = {key: value for key, value in clean_environment(os.environ).items() if not key.startswith("LOCKSWAP_")}
     before = env.get("LD_PRELOAD", "").replace(":", " ").split()
     before = [entry for entry in before if Path(entry).name != "liblockswap.so"]
     env["LD_PRELOAD"] = ld_preload(library, ":".join(before), others, first)
-    env["LOCKSWAP_AUDIT"] = str(folder / "record")
+    env["LOCKSWAP_AUDIT"] = str(record)
     return env
 
 

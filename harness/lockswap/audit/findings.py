@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from lockswap.base.text import plural, words
+from lockswap.run import children
+from lockswap.run.children import Child
 
 # Must be looked at before a swap, or just known.
 LOOK, NOTE = "look", "note"
@@ -298,8 +300,14 @@ class Audit:
     processes: list[dict]
     hindrances: list[str]
     shell: str | None = None  # what the program is, if it is a shell or a script for one
-    ended: str = ""  # in a clause, how the run ended, if not well
+    itself: str = ""  # in a clause, how its own process ended, if not well
     never_started: bool = False
+    signalled: list[Child] = field(default_factory=list)
+
+    @cached_property
+    def ended(self) -> str:
+        """In a clause, how the run ended, if not well: of a shell that passes over a crash, that is the crash."""
+        return "; ".join(filter(None, (self.itself, children.in_words(children.crashes(self.signalled)))))
 
     @cached_property
     def counts(self) -> Counter:
@@ -329,10 +337,11 @@ class Audit:
         Each with the number of its process, and its own number there.
         """
         last = {process["pid"]: n for n, process in enumerate(self.processes)}  # the others ended by exec
+        crashed = {child.pid for child in children.crashes(self.signalled)}
         return [
             (n, i, one)
             for n, process in enumerate(self.processes)
-            if self.ended and not process["ended"] and last[process["pid"]] == n
+            if (self.itself or process["pid"] in crashed) and not process["ended"] and last[process["pid"]] == n
             for i, one in enumerate(process["inside"])
         ]
 
@@ -371,6 +380,9 @@ class Audit:
         if self.shell:
             each = self.programs or "nothing could be looked at"
             notes.append(f"{self.shell}. The report is of all that it started: {each}.")
+        if others := [child for child in self.signalled if not child.is_crash]:
+            each = children.counted(others)
+            notes.append(f"Child processes ended by signals that programs send to each other: {each}.")
         if kinds := c["rw_prefer_writer_nonrecursive"]:
             notes.append(
                 f"{plural(kinds, 'lock')} of the kind PREFER_WRITER_NONRECURSIVE: only glibc's own lock and those over "

@@ -42,6 +42,7 @@ def as_json(audit: Audit) -> str:
                 "not_looked_at": list(verdict.NEVER_SEEN),
                 "safe": verdict.is_safe(audit),
                 "ended": audit.ended,
+                "signalled": [asdict(child) for child in audit.signalled],
                 "look_at": audit.look,
                 "hindrances": audit.hindrances,
                 "notes": audit.notes,

@@ -1,9 +1,12 @@
 """What one run of the program came to, and whether that is a failure."""
 
 import signal
+from collections import Counter
 from dataclasses import dataclass
 
-from lockswap.run import ended
+from lockswap.run import children, ended
+from lockswap.run.children import Child
+from lockswap.run.signals import signal_name
 
 # What the runtimes of GCC's and Clang's sanitizers begin a report with.
 _REPORTS = (
@@ -39,6 +42,7 @@ class Outcome:
     stderr: bytes
     command: tuple[str, ...] = ()
     hang: Hang | None = None  # how it was seen that it would not end
+    crashed: tuple[Child, ...] = ()  # processes of which it saw that
 
     @property
     def report(self) -> str | None:
@@ -52,7 +56,7 @@ class Outcome:
         if self.report is not None:
             return f"sanitizer: {self.report}"
         if self.status < 0:
-            return f"crash: {ended.signal_name(-self.status)}"
+            return f"crash: {signal_name(-self.status)}"
         if self.status == ended.TIME_WAS_OVER:
             return f"hang: {ended.how(self.status, list(self.command))}"
         if self.status in (*_CRASHES, *_OF_OTHERS):
@@ -73,6 +77,13 @@ def failure(seen: Outcome, undisturbed: Outcome, same_output: bool) -> str | Non
     if seen.stdout != undisturbed.stdout:
         return f"differs: stdout '{_short(seen.stdout)}', undisturbed '{_short(undisturbed.stdout)}'"
     return None
+
+
+def passed_over(seen: Outcome, usual: Counter[int]) -> str | None:
+    """The same of crashes of child processes; `usual`: the signals of those that a run without delays has, too."""
+    if Counter(child.signal for child in seen.crashed) <= usual:
+        return None
+    return f"crash: {children.in_words(list(seen.crashed))}"
 
 
 def _short(output: bytes) -> str:

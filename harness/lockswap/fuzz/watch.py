@@ -15,6 +15,7 @@ from lockswap.outside.target import glimpse
 from lockswap.profile import why_text
 from lockswap.profile.live import State
 from lockswap.profile.look import cpu_seconds
+from lockswap.run import children
 
 FAR_S = 300.0  # at least; a run that still does something then is called a hang, too
 _TIMES_UNDISTURBED = 20
@@ -52,6 +53,7 @@ class Watching:
 
     def begin(self) -> None:
         """New files, without what the run before has left."""
+        children.file_of(self.table).unlink(missing_ok=True)
         for file, size in ((self.table, live.TABLE_BYTES), (self.log, steps.LOG_BYTES)):
             if file is not None:
                 file.unlink(missing_ok=True)

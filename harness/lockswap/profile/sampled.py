@@ -62,9 +62,11 @@ class Sampler:
         self._stacks = stacks
         self._functions: dict[tuple[int, int, bool], list[str]] = {}
         self._tasks: dict[int, Task] = {}
-        self._found = Sampling(attached.program)
+        self._found = Sampling("")
 
     def run(self, seconds: float) -> Sampling:
+        """May be called again, for what is seen from then on."""
+        self._found = Sampling(self.attached.program)
         begin = time.monotonic()
         next_tasks = next_owner = begin
         while (now := time.monotonic()) < begin + seconds:

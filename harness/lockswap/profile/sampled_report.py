@@ -11,12 +11,13 @@ from lockswap.base.errors import UserError
 from lockswap.base.text import plural, share
 from lockswap.outside.stacks import Stacks
 from lockswap.outside.target import Target
-from lockswap.profile.attach import Attached
+from lockswap.profile.attach import Attached, has_ended
 from lockswap.profile.names import is_wrapper, site
 from lockswap.profile.places import Places
 from lockswap.profile.report import wrapped
 from lockswap.profile.sampled import LOCKS, Sampled, Sampler, Sampling
 from lockswap.profile.symbolizer import Function
+from lockswap.profile.top import CLEAR
 from lockswap.profile.unrecorded import stops_in_words
 
 _FRAMES = 6
@@ -66,6 +67,38 @@ def watch(pid: int, seconds: float, top: int, out: Path | None) -> int:
         (out / "samples.json").write_text(data, encoding="utf-8")
         print(f"lockswap profile: profile.txt and samples.json are in {out}", file=sys.stderr)
     return 0
+
+
+def each_second(pid: int, top: int, interval: float, count: int | None) -> int:
+    """`lockswap top` of such a process."""
+    attached = Attached(pid, needs_recording=False)
+    program, shown = attached.program, 0
+    try:
+        with Target(pid) as target:
+            sampler = Sampler(attached, target, Stacks(target))
+            while count is None or shown < count:
+                found = _sampled(sampler, pid, interval)
+                if found is None:
+                    print(f"lockswap top: {program} (process {pid}) has ended")
+                    return 0
+                places = Places(sampler.attached, found.stacks(), {one.address for one in found.locks.values()})
+                text = as_table(pid, found, named(found, places), top)
+                print((CLEAR if sys.stdout.isatty() else "") + text, flush=True)
+                shown += 1
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _sampled(sampler: Sampler, pid: int, seconds: float) -> Sampling | None:
+    """None: the process has ended."""
+    try:
+        found = sampler.run(seconds)
+    except UserError:
+        if has_ended(pid):
+            return None
+        raise
+    return None if found.has_ended else found
 
 
 def named(found: Sampling, places: Places) -> list[Named]:
@@ -158,8 +191,7 @@ def as_text(pid: int, found: Sampling, locks: list[Named], stacks: Stacks, top: 
 
 
 def _lock(number: int, lock: Named, found: Sampling) -> list[str]:
-    kind = "lock inside of glibc (malloc, stdio)" if lock.kind == "internal" else lock.kind
-    what = f"{kind} {lock.name} ({plural(lock.objects, 'object')}, {plural(len(lock.waited), 'thread')} waited)"
+    what = f"{_kind(lock)} {lock.name} ({plural(lock.objects, 'object')}, {plural(len(lock.waited), 'thread')} waited)"
     said = [f"{_average(lock, found)}, in {share(lock.samples / found.samples)} of the samples"]
     owned = lock.owners.total()
     if owned:
@@ -176,6 +208,10 @@ def _lock(number: int, lock: Named, found: Sampling) -> list[str]:
     return lines
 
 
+def _kind(lock: Named) -> str:
+    return "lock inside of glibc (malloc, stdio)" if lock.kind == "internal" else lock.kind
+
+
 def _shown(path: _Path) -> list[Function]:
     """The innermost functions, without wrappers."""
     kept = [one for one in reversed(path) if not is_wrapper(one)] or list(reversed(path))
@@ -185,6 +221,41 @@ def _shown(path: _Path) -> list[Function]:
 def _average(lock: Named, found: Sampling) -> str:
     average = lock.waiters / found.samples
     return f"{average:.2f} {'threads wait' if average != 1 else 'thread waits'} on average"
+
+
+def as_table(pid: int, found: Sampling, locks: list[Named], top: int) -> str:
+    lines = [
+        f"lockswap top: {found.program} (process {pid}), sampled from outside, since it runs without lockswap",
+        f"{'waiting':>8} {'samples':>8}  lock",
+    ]
+    hot = [one for one in locks if one.kind in LOCKS]
+    for lock in hot[:top]:
+        lines.append(
+            f"{lock.waiters / found.samples:>8.2f} {share(lock.samples / found.samples):>8}  {_kind(lock)} {lock.name}"
+        )
+        if lock.owners:
+            owner, times = lock.owners.most_common(1)[0]
+            lines.append(f"{'':>9}held by {owner} in {share(times / lock.owners.total())} of these")
+        lines += [f"{'':>9}{word} {place}" for word, place in _places(lock)]
+    if not hot:
+        lines.append("no thread was seen waiting for a lock")
+    if len(hot) > top:
+        lines.append(f"{plural(len(hot) - top, 'more lock')}: --top shows more")
+    return "\n".join(lines) + "\n"
+
+
+def _places(lock: Named) -> list[tuple[str, str]]:
+    """Where most of its holders are, and most of its waiters."""
+    found = []
+    for word, stacks in (("holder at", lock.holds), ("waited at", lock.waits)):
+        sites: Counter[str] = Counter()
+        for path, times in stacks.items():
+            stack = list(reversed(path))
+            # A holder often sleeps in a function of the C library.
+            if place := site([one for one in stack if one.line]) or site(stack):
+                sites[str(place)] += times
+        found += [(word, sites.most_common(1)[0][0])] if sites else []
+    return found
 
 
 def as_data(pid: int, found: Sampling, locks: list[Named], stacks: Stacks) -> dict:

@@ -14,7 +14,7 @@ from lockswap.profile.names import Function, Names, site
 from lockswap.profile.summary import LOCKS, is_probe, quantile
 from lockswap.profile.window import MODES, difference
 
-_CLEAR = "\x1b[H\x1b[2J"
+CLEAR = "\x1b[H\x1b[2J"
 _WIDTH = 80
 
 
@@ -47,7 +47,7 @@ def run(paths: Paths, pid: int, top: int, interval: float, count: int | None) ->
                 text = as_text(pid, last if same else None, now, top, names)
             else:
                 text = f"lockswap top: {program} (process {pid}) has taken no lock yet\n"
-            print((_CLEAR if sys.stdout.isatty() else "") + text, flush=True)
+            print((CLEAR if sys.stdout.isatty() else "") + text, flush=True)
             last, shown = now, shown + 1
     except KeyboardInterrupt:
         pass

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from lockswap.run import reached
+from lockswap.run.signals import is_signal, signal_name
 
 TIME_WAS_OVER = 124  # `timeout` exits with it
 _NOT_EXECUTED, _NOT_FOUND = 126, 127  # as shells, `env` and the like have it
@@ -68,14 +69,6 @@ def how(status: int, command: list[str]) -> str:
         return f"{text}, which stands for a program that could not be executed"
     if status == _NOT_FOUND:
         return f"{text}, which stands for a program that was not found or that its loader gave up"
-    if 128 < status <= 128 + signal.NSIG and _is_signal(status - 128):
+    if 128 < status <= 128 + signal.NSIG and is_signal(status - 128):
         return f"{text}, which stands for a program that ended by {signal_name(status - 128)}"
     return text
-
-
-def signal_name(number: int) -> str:
-    return signal.Signals(number).name if _is_signal(number) else f"signal {number}"
-
-
-def _is_signal(number: int) -> bool:
-    return number in signal.Signals._value2member_map_

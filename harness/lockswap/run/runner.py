@@ -20,8 +20,9 @@ from lockswap.run import cpus, perf, ports, sanitizer, traces, usage
 from lockswap.run.outcome import Outcome
 from lockswap.run.preload import clean_environment, lock_variables
 from lockswap.run.processes import Brood
-from lockswap.run.server import serve, signal_name
+from lockswap.run.server import serve
 from lockswap.run.setup import Setup, scratch_root
+from lockswap.run.signals import signal_name
 from lockswap.run.steps import Interrupts, Program, Run
 
 

@@ -10,6 +10,7 @@ from lockswap.recipes.server import Ready, Server
 from lockswap.records.status import CRASHED, FAILED, HUNG, SKIPPED
 from lockswap.run import ports, usage
 from lockswap.run.processes import Brood
+from lockswap.run.signals import signal_name
 from lockswap.run.steps import Program, Run
 
 # An interrupted campaign does not wait as long for a polite end.
@@ -168,10 +169,3 @@ class _RunningServer:
             last = self.program.last_line()
             return Problem(FAILED, f"the server ended with status {status:.0f} after {asked.name}{last}")
         return None
-
-
-def signal_name(number: float) -> str:
-    try:
-        return signal.Signals(int(number)).name
-    except ValueError:
-        return f"signal {number:.0f}"
