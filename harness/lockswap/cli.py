@@ -135,8 +135,15 @@ def _compared_by_default() -> dict[str, str]:
     default=True,
     help="With or without the page and plots; 'lockswap report DIR' makes them later.",
 )
+@click.option(
+    "--verbose",
+    cls=HeadedOption,
+    heading=request.RECORDS,
+    is_flag=True,
+    help="Print all tables, sentences and warnings, too.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
-def compare_command(resume: _Path | None, with_report: bool, **options: object) -> int:
+def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **options: object) -> int:
     """Compare locks on workloads, or on a command of your own, and write a report.
 
     \b
@@ -169,8 +176,8 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
             if parameter.name in options and source is click.core.ParameterSource.COMMANDLINE:
                 what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
                 raise UserError(f"--resume takes everything from the campaign; leave {what} away")
-        return compare.resume(resume, with_report)
-    return compare.run(request.Request.from_command_line(options), with_report)
+        return compare.resume(resume, with_report, verbose)
+    return compare.run(request.Request.from_command_line(options), with_report, verbose)
 
 
 @cli.command("report", short_help="Regenerate a campaign's report, or compare campaigns.")
@@ -182,8 +189,9 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
     help="Where to write. Default: the campaign's own folder; with several campaigns A-vs-B beside them.",
 )
 @click.option("--silent", is_flag=True, help="Print only where the report is.")
+@click.option("--verbose", is_flag=True, help="Print all tables, sentences and warnings of one campaign, too.")
 @click.option("--markdown", is_flag=True, help="Print the tables and sentences of one campaign as Markdown.")
-def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool, markdown: bool) -> None:
+def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool, verbose: bool, markdown: bool) -> None:
     """Regenerate a campaign's page, plots, CSV and JSON from its raw data. With several campaigns: show how the ratios
     changed from the first to each other one, and what else differs between them.
 
@@ -204,7 +212,7 @@ def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool, 
     if silent:
         print(page)
     else:
-        terminal.show(findings, page, markdown)
+        terminal.show(findings, page, markdown, verbose)
 
 
 def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None:
