@@ -152,8 +152,15 @@ def _compared_by_default() -> dict[str, str]:
     default=True,
     help="Whether to write the page and plots; 'lockswap report DIR' can do it later.",
 )
+@click.option(
+    "--verbose",
+    cls=HeadedOption,
+    heading=request.RECORDS,
+    is_flag=True,
+    help="Print all tables, sentences and warnings, too.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
-def compare_command(resume: _Path | None, with_report: bool, **options: object) -> int:
+def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **options: object) -> int:
     """Measure locks against each other, on a command or server of your own or on known workloads, and write a report.
 
     \b
@@ -190,8 +197,8 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
             if parameter.name in options and source is click.core.ParameterSource.COMMANDLINE:
                 what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
                 raise UserError(f"--resume takes everything from the campaign; leave out {what}")
-        return compare.resume(resume, with_report)
-    return compare.run(request.Request.from_command_line(options), with_report)
+        return compare.resume(resume, with_report, verbose)
+    return compare.run(request.Request.from_command_line(options), with_report, verbose)
 
 
 @cli.command("report", context_settings=SETTINGS, short_help="Show a campaign or profile again, or compare several.")
@@ -205,11 +212,18 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
     "none.",
 )
 @click.option("--silent", is_flag=True, help="Campaigns: print only where the report is.")
+@click.option("--verbose", is_flag=True, help="One campaign: also print all tables, sentences and warnings.")
 @click.option("--markdown", is_flag=True, help="One campaign: print the tables and sentences as Markdown.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Profiles: show the top N locks.  [default: 20]")
 @click.option("--json", "as_json", is_flag=True, help="Two profiles: print the differences as JSON.")
 def report_command(
-    folders: tuple[_Path, ...], out: _Path | None, silent: bool, markdown: bool, top: int | None, as_json: bool
+    folders: tuple[_Path, ...],
+    out: _Path | None,
+    silent: bool,
+    verbose: bool,
+    markdown: bool,
+    top: int | None,
+    as_json: bool,
 ) -> int:
     """Show the results in a folder again, and write its page and data files from what was recorded. With several
     folders, show what changed from the first to each other one.
@@ -223,8 +237,9 @@ def report_command(
     from lockswap.profile import recording
 
     if any(recording.is_profile(one) for one in folders):
-        if silent or markdown:
-            raise UserError(f"{'--silent' if silent else '--markdown'} is for campaigns; a profile takes --top and -o")
+        for option, is_given in (("--silent", silent), ("--verbose", verbose), ("--markdown", markdown)):
+            if is_given:
+                raise UserError(f"{option} is for campaigns; a profile takes --top and -o")
         return _report_profiles(folders, out, top, as_json)
     if top is not None or as_json:
         raise UserError(f"{'--json' if as_json else '--top'} is for profiles, and {folders[0]} is none")
@@ -241,7 +256,7 @@ def report_command(
     if silent:
         print(page)
     else:
-        terminal.show(findings, page, markdown)
+        terminal.show(findings, page, markdown, verbose)
     return 0
 
 
@@ -488,8 +503,8 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     """Show once a second which locks of a running program its threads wait for, and where they are held. If the program
-    was started under `lockswap profile`, or with LOCKSWAP_PROFILE, all of its calls count. Any other one is sampled from
-    outside, as by `lockswap profile --pid`.
+    was started under `lockswap profile`, or with LOCKSWAP_PROFILE, all of its calls count. Any other one is sampled
+    from outside, as by `lockswap profile --pid`.
 
     \b
     lockswap top 4711

@@ -179,12 +179,15 @@ def plain(
     infos, names = [], []
     for name, metrics, figures in workloads:
         threads = THREADS[: max(len(values) for of in figures.values() for values in of.values())]
-        infos.append(workload(name, f"The workload {name}", metrics, threads=threads))
+        mutexes = {"against": "mutex:pthread"} if "mutex:pthread" in figures else {}
+        title = f"The workload {name}"
+        infos.append(workload(name, title, metrics, threads=threads, locks=list(figures), **mutexes))
         names += [found["name"] for found in metrics if found["name"] not in names]
+    locks = list(dict.fromkeys(lock for _, _, of in workloads for lock in of))
     folder.write_campaign(
         {
             "name": path.name, "started": "2026-01-02T03:04:05+00:00", "command_line": "lockswap compare",
-            "finished": True, "locks": list(workloads[0][2]), "repeats": rounds, "seed": seed, "planned_runs": 1,
+            "finished": True, "locks": locks, "repeats": rounds, "seed": seed, "planned_runs": 1,
             "notes": [], "hints": [], "wait": "park", "quick": False, "pin": "", "numactl": "", "request": {},
             "workload": infos, **about,
         }

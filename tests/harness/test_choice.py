@@ -132,7 +132,7 @@ def campaign(lockswap, repo):
 
 def test_mutexes_are_compared_and_counted(campaign, mutexes, repo):
     mutexes("m")
-    found, about, done = campaign("-w", "m", "-m", "mcs,ba", "--against", "mutex:ba")
+    found, about, done = campaign("-w", "m", "-m", "mcs,ba", "--against", "mutex:ba", "--verbose")
     assert found == {("m", lock): "ok" for lock in ("none", "mutex:pthread", "mutex:ba", "mutex:mcs")}
     assert about["against"] == "mutex:ba" and about["request"]["mutexes"] == ["mcs", "ba"]
     checks = {check["lock"]: check for check in json.loads((repo / "results/c/checks.json").read_text())["checks"]}
@@ -179,7 +179,7 @@ def test_glibc_as_the_baseline_is_that_of_the_campaign(campaign, mutexes):
 
 def test_a_mutex_that_is_never_called_is_found_out(campaign, mutexes, repo):
     mutexes("m")
-    found, _, done = campaign("-w", "m", "-m", "bypassed,mcs", "--no-report")
+    found, _, done = campaign("-w", "m", "-m", "bypassed,mcs", "--no-report", "--verbose")
     assert found["m", "mutex:bypassed"] == "no lock" and found["m", "mutex:mcs"] == "ok"
     assert "0 mutex calls seen: the program takes no pthread mutex" in done.stdout
 

@@ -28,7 +28,7 @@ def campaign(lockswap, repo):
 
     def run(*args, page=False, **more):
         options = ["--out", "results/c", "--threads", "1", "--repeats", "2", "--report" if page else "--no-report"]
-        done = lockswap("compare", *options, *args, **more)
+        done = lockswap("compare", "--verbose", *options, *args, **more)
         return repo / "results/c", done
 
     return run
@@ -369,7 +369,7 @@ def test_the_gate_closes_on_a_slow_lock(lockswap, repo, limit, status):
     program = f"{repo}/build/apps/rwbench 1 9; test $LOCKSWAP_RWLOCK = bravo-ba && echo n: 80 || echo n: 100"
     done = lockswap(
         "compare", "-l", "bravo-ba", "--against", "ba", "--fail-below", limit, "--out", repo / "c",
-        "--no-report", "--metric", "n: ([0-9]+)", "--", "sh", "-c", program,
+        "--no-report", "--verbose", "--metric", "n: ([0-9]+)", "--", "sh", "-c", program,
     )  # fmt: skip
     assert done.returncode == status, (done.stdout, done.stderr)
     violation = (
@@ -610,7 +610,7 @@ def test_all_is_every_workload_but_those_by_name_only(lockswap, recipe, repo):
 def test_a_quick_campaign_has_one_number_of_threads_and_says_what_it_leaves_out(lockswap, recipe, repo):
     recipe("rw")
     recipe("other", replace={'tags = ["quick"]\n': ""})
-    done = lockswap("compare", "--quick", "-l", "ba", "-r", "1", "--out", "c", "--no-report")
+    done = lockswap("compare", "--quick", "-l", "ba", "-r", "1", "--out", "c", "--no-report", "--verbose")
     assert done.returncode == 0, done.stderr
     assert {(row["workload"], row["threads"]) for row in rows(repo / "c")} == {("rw", "2")}
     said = " ".join(done.stdout.split())

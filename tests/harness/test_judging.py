@@ -51,7 +51,7 @@ def said(found: Campaign) -> str:
 
 
 def warned(found: Campaign) -> str:
-    return "\n".join(advice.of(found))
+    return "\n".join(map(str, advice.of(found)))
 
 
 def test_a_difference_below_the_noise_floor_is_not_claimed():

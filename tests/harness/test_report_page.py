@@ -72,17 +72,19 @@ def browser(tmp_path_factory):
 
 @pytest.mark.parametrize("width", [420, 1400])
 def test_it_begins_with_the_verdict(browser, made, width):
+    """The picture and a sentence are on the first screen; the verdict in full stands behind them."""
     page, found = made
     browser.open(page, width)
     says = browser.run("return [...document.querySelectorAll('#answer > .say')].map((p) => p.textContent)")
-    assert says == [found.verdict.sentence] and says[0].startswith("Take cohort: ")
-    # On the first screen, before any table and any plot.
+    assert says == found.brief and says[0].startswith("Use cohort: better in 2 of 2 workloads")
     assert browser.run("return document.querySelector('.say').getBoundingClientRect().bottom") < 900
     assert browser.run(
         "const say = document.querySelector('.say');"
-        "return [...document.querySelectorAll('table, figure, dl')].every("
+        "return [...document.querySelectorAll('table:not(.picture), figure, dl')].every("
         "  (part) => say.compareDocumentPosition(part) & Node.DOCUMENT_POSITION_FOLLOWING)"
     )
+    long = browser.run("return [...document.querySelectorAll('#verdicts > .long')].map((p) => p.textContent)")
+    assert long == [found.verdict.sentence] and long[0].startswith("Take cohort: ")
     each = browser.run(
         "return [...document.querySelectorAll('.verdicts li > p:nth-child(2)')].map((p) => p.textContent)"
     )
@@ -173,12 +175,15 @@ def test_a_phone_can_scroll_it(browser, made, dark):
     assert browser.beyond_the_page() == [] and browser.bad_plots() == []
 
 
+TOP = "return [...document.querySelectorAll('#answer, #verdicts')].map((part) => part.innerText).join(' ')"
+
+
 def test_only_what_could_overturn_it_stands_near_the_verdict(browser, made, tmp_path):
     page, found = made
     browser.open(page)
     assert len(found.advice) >= 1 and all(not one.cautions for one in found.verdict.workloads)
-    top = browser.run("return document.querySelector('#answer').innerText")
-    assert "overturn" not in top and not any(hint in top for hint in found.advice)
+    top = browser.run(TOP)
+    assert "overturn" not in top and not any(str(hint) in top for hint in found.advice)
     assert browser.run(
         "return Boolean(document.querySelector('#w-cache').compareDocumentPosition("
         "document.querySelector('#cautions')) & Node.DOCUMENT_POSITION_FOLLOWING)"
@@ -187,7 +192,7 @@ def test_only_what_could_overturn_it_stands_near_the_verdict(browser, made, tmp_
     truth = {"none": {"ops": [1.3e6]}, "pthread": {"ops": [1e6]}, "ba": {"ops": [1.3e6]}}
     metrics = [synthetic.metric("ops", "total", "ops/s", "higher")]
     browser.open(writer.write(reading.read(synthetic.plain(tmp_path / "x", ("w", metrics, truth), finished=False))))
-    top = browser.run("return document.querySelector('#answer').innerText")
+    top = browser.run(TOP)
     assert "What could overturn this: against the program without the library (none) the gain is not shown" in top
     assert "And: the campaign was interrupted" in top
 
@@ -286,7 +291,7 @@ def test_arrows_and_noise_can_be_seen(browser, made, dark):
 
 def test_each_sign_has_one_meaning_and_the_page_says_it(browser, made):
     browser.open(made[0])
-    note = browser.run("return document.querySelector('#answer .note').innerText")
+    note = browser.run("return document.querySelector('#verdicts .note').innerText")
     for sign, meaning in (
         ("✓", "take"),
         ("◆", "take at a price"),

@@ -58,12 +58,14 @@ def test_a_variable_of_the_program_makes_a_workload_a_value(campaign, repo):
 
 def test_two_commands_as_they_are(campaign, repo):
     other = "sh -c 'echo n: 2{}'"
-    found, about, done = campaign("--versus", other, "--metric", "n: ([0-9]+)", "--", "sh", "-c", "echo n: 1", rounds=6)
+    found, about, done = campaign(
+        "--verbose", "--versus", other, "--metric", "n: ([0-9]+)", "--", "sh", "-c", "echo n: 1", rounds=6
+    )
     assert figures(found) == {("sh", "none"): 1, ("sh", "none@versus"): 2}
     assert about["against"] == "none" and about["locks"] == ["none", "none@versus"]
     assert about["workload"][0]["versus"][:2] == ["sh", "-c"]
     assert "none@versus against none, by the clock: faster (2.0× higher" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("Take none@versus: n 2.0× higher")
+    assert done.stdout.splitlines()[-1].startswith("Use none@versus: n 2.0× higher, no loss shown.")
     assert 'data-lock="none@versus"' in (repo / "results/c/report.html").read_text()
 
 

@@ -187,7 +187,7 @@ def test_the_terminal_is_not_overrun(folders, monkeypatch, capsys, columns):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     both, three = list(folders.values())[:2], list(folders.values())
     for show in (
-        lambda: terminal.show(reading.read(folders["first"]), Path("report.html")),
+        lambda: terminal.show(reading.read(folders["first"]), Path("report.html"), verbose=True),
         lambda: terminal_of_several.show(campaigns.read(both), Path("report.html")),
         lambda: terminal_of_several.show(campaigns.read(three), Path("report.html")),
     ):
@@ -203,8 +203,9 @@ def test_in_a_pipe_the_verdict_is_the_last_line(folders, monkeypatch, capsys):
     found = reading.read(folders["first"])
     terminal.show(found, Path("report.html"))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == found.verdict.sentence and len(lines[-1]) > 80
-    assert max(map(len, lines[:-1])) <= 80
+    assert lines[-1] == found.brief[-1] and len(lines[-1]) > 80
+    # The first line has the folder's path.
+    assert max(map(len, lines[1:-1])) <= 80
 
 
 def test_its_place_without_out(folders, repo, tmp_path, monkeypatch):

@@ -109,7 +109,7 @@ def test_where_perf_may_not_trace_the_campaign_goes_on(lockswap, recipe, repo, t
     )
     perf.chmod(0o755)
     path = f"{tmp_path}:{lockswap.env['PATH']}"
-    options = ["-w", "rw", "-l", "ba", "-t", "1", "-r", "1", "--perf-record", "--no-report"]
+    options = ["-w", "rw", "-l", "ba", "-t", "1", "-r", "1", "--perf-record", "--no-report", "--verbose"]
     done = lockswap("compare", "--out", "results/c", *options, env={"PATH": path})
     assert done.returncode == 0, done.stderr
     for text in (done.stderr, " ".join(done.stdout.split())):

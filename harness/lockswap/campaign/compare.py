@@ -38,7 +38,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 BUDGET_MIN = 30.0
 
 
-def run(request: Request, with_report: bool = True) -> int:
+def run(request: Request, with_report: bool = True, verbose: bool = False) -> int:
     """Start a campaign; the exit status, as the help of `compare` has it."""
     paths = Paths.find()
     if offer.is_wanted(request):
@@ -56,7 +56,7 @@ def run(request: Request, with_report: bool = True) -> int:
     plan.write_about(False, [])  # what --resume needs
     try:
         _look_first(plan, request)
-        return _execute(plan, with_report, request.fail_below, request.markdown)
+        return _execute(plan, with_report, verbose, request.fail_below, request.markdown)
     except KeyboardInterrupt:
         return _interrupted(plan)
 
@@ -69,7 +69,7 @@ def _offer(paths: Paths, request: Request) -> int:
     return 2
 
 
-def resume(path: Path, with_report: bool = True) -> int:
+def resume(path: Path, with_report: bool = True, verbose: bool = False) -> int:
     """Make the runs that an interrupted campaign lacks: same plan, same seed."""
     folder = Folder(path)
     about = folder.campaign()
@@ -93,7 +93,7 @@ def resume(path: Path, with_report: bool = True) -> int:
     try:
         if not folder.rows():  # perhaps it was interrupted while its command was looked at
             _look_first(plan, request)
-        return _execute(plan, with_report, request.fail_below)
+        return _execute(plan, with_report, verbose, request.fail_below)
     except KeyboardInterrupt:
         return _interrupted(plan)
 
@@ -235,7 +235,9 @@ def _report(findings: Findings) -> Path:
     return writer.write(findings)
 
 
-def _execute(plan: Plan, with_report: bool, fail_below: float | None = None, markdown: bool = False) -> int:
+def _execute(
+    plan: Plan, with_report: bool, verbose: bool, fail_below: float | None = None, markdown: bool = False
+) -> int:
     print(f"lockswap: {_plan_line(plan)}", file=sys.stderr)
     where = console.short(plan.folder.path)
     print(
@@ -257,7 +259,7 @@ def _execute(plan: Plan, with_report: bool, fail_below: float | None = None, mar
         print("lockswap: no run was made, so there is no report", file=sys.stderr)
         return 130
     findings = reading.read(plan.folder.path)
-    terminal.show(findings, _report(findings) if with_report else None, markdown)
+    terminal.show(findings, _report(findings) if with_report else None, markdown, verbose)
     if not finished:
         return 130
     if fail_below:

@@ -8,6 +8,7 @@ import numpy as np
 
 from lockswap.base.choice import NONE
 from lockswap.base.text import plural, share, times, words
+from lockswap.findings.hints import Hint
 from lockswap.findings.measured import SHORT_S, Campaign, Workload
 from lockswap.findings.stats import LEAST, MIN_PAIRS
 from lockswap.records.status import HUNG
@@ -23,7 +24,7 @@ TWO_HEAPS = 0.93
 COLD = 1.05
 
 
-def of(campaign: Campaign) -> Iterable[str]:
+def of(campaign: Campaign) -> Iterable[Hint]:
     for rule in (_hung, _noise, _no_noise, _same_differs, _short, _cold, _far_out, _two_heaps, _little_live, _wide):
         yield from rule(campaign)
 
@@ -32,17 +33,19 @@ def _named(campaign: Campaign, holds) -> list[str]:
     return [workload.name for workload in campaign.workloads if workload.measured() and holds(workload)]
 
 
-def _hung(campaign: Campaign) -> Iterable[str]:
+def _hung(campaign: Campaign) -> Iterable[Hint]:
     hung = sorted({(row.workload, row.lock) for row in campaign.rows if row.status == HUNG})
     if hung:
         which = words([f"{workload} under {lock}" for workload, lock in hung])
-        yield (
+        yield Hint(
+            "did not end in time and was not tried again: a deadlock, or too short a limit",
             f"{which} did not end in time and was not tried again. A deadlock under this lock, or too short a limit: "
-            "failures/ has what was printed; --timeout gives more time."
+            "failures/ has what was printed; --timeout gives more time.",
+            tuple(f"{workload} under {lock}" for workload, lock in hung),
         )
 
 
-def _noise(campaign: Campaign) -> Iterable[str]:
+def _noise(campaign: Campaign) -> Iterable[Hint]:
     """The floor lies above what the locks differ by."""
     for workload in campaign.workloads:
         hidden, floor = 0, 1.0
@@ -53,14 +56,16 @@ def _noise(campaign: Campaign) -> Iterable[str]:
                     if ratio and ratio.hidden:
                         hidden, floor = hidden + 1, max(floor, ratio.noise)
         if hidden:
-            yield (
+            yield Hint(
+                "differences within the noise are not claimed",
                 f"{workload.name}: {plural(hidden, 'difference')} no larger than the noise floor (up to "
                 f"{times(floor)}: so far apart were runs of one and the same program), so not claimed. Longer runs "
-                "(--seconds), more rounds (--until 5%) or a quieter machine lower it."
+                "(--seconds), more rounds (--until 5%) or a quieter machine lower it.",
+                (workload.name,),
             )
 
 
-def _no_noise(campaign: Campaign) -> Iterable[str]:
+def _no_noise(campaign: Campaign) -> Iterable[Hint]:
     def lacks_floor(workload: Workload) -> bool:
         return any(
             ratio and ratio.trusted and ratio.noise is None
@@ -72,13 +77,15 @@ def _no_noise(campaign: Campaign) -> Iterable[str]:
 
     lacking = _named(campaign, lacks_floor)
     if lacking:
-        yield (
+        yield Hint(
+            "there is no noise floor: verdicts rest on the intervals alone",
             f"There is no noise floor for {words(lacking)}: fewer than {MIN_PAIRS} rounds have two good runs without "
-            "lockswap, so verdicts rest on the intervals alone. A campaign made anew has it, if the program runs well."
+            "lockswap, so verdicts rest on the intervals alone. A campaign made anew has it, if the program runs well.",
+            tuple(lacking),
         )
 
 
-def _same_differs(campaign: Campaign) -> Iterable[str]:
+def _same_differs(campaign: Campaign) -> Iterable[Hint]:
     """The two runs without lockswap differ more often than chance has it."""
     seen = [
         (noise.low > 1 + LEAST or noise.high < 1 - LEAST, workload.name)
@@ -89,19 +96,23 @@ def _same_differs(campaign: Campaign) -> Iterable[str]:
     ]
     differing = [name for differs, name in seen if differs]
     if len(differing) > max(1, 0.15 * len(seen)):
-        yield (
+        yield Hint(
+            "two runs of the same program differ by more than chance",
             f"In {len(differing)} of {plural(len(seen), 'place')} ({words(sorted(set(differing)))}) two runs of one "
             "and the same program differ by more than chance. Something is left behind from run to run, such as files "
-            "or a full cache: let 'prepare' of the recipe put it back."
+            "or a full cache: let 'prepare' of the recipe put it back.",
+            tuple(sorted(set(differing))),
         )
 
 
-def _short(campaign: Campaign) -> Iterable[str]:
+def _short(campaign: Campaign) -> Iterable[Hint]:
     short = _named(campaign, lambda workload: workload.is_short)
     if short:
-        yield (
+        yield Hint(
+            f"runs last less than {SHORT_S:g} s: starting the program counts as much as its locks",
             f"Runs of {words(short)} last less than {SHORT_S:g} s: starting the program weighs as much as its locks. "
-            "Give it more work."
+            "Give it more work.",
+            tuple(short),
         )
 
 
@@ -114,7 +125,7 @@ def _logs(workload: Workload) -> Iterable[np.ndarray]:
             yield np.log(values) if metric.higher_is_better else -np.log(values)
 
 
-def _cold(campaign: Campaign) -> Iterable[str]:
+def _cold(campaign: Campaign) -> Iterable[Hint]:
     def is_cold(workload: Workload) -> bool:
         cells = list(_logs(workload))
         cold = sum(logs[0] < logs[1:].min() - math.log(COLD) for logs in cells)
@@ -122,13 +133,15 @@ def _cold(campaign: Campaign) -> Iterable[str]:
 
     cold = _named(campaign, is_cold)
     if cold:
-        yield (
+        yield Hint(
+            "the first round is worse than all others: caches were cold",
             f"The first round of {words(cold)} is worse than all later ones: caches were cold. The median does not "
-            "mind one round; if it matters, --warmup 1 makes a run before."
+            "mind one round; if it matters, --warmup 1 makes a run before.",
+            tuple(cold),
         )
 
 
-def _far_out(campaign: Campaign) -> Iterable[str]:
+def _far_out(campaign: Campaign) -> Iterable[Hint]:
     far = {}
     for workload in campaign.workloads:
         for logs in _logs(workload) if workload.measured() else ():
@@ -141,19 +154,23 @@ def _far_out(campaign: Campaign) -> Iterable[str]:
         which = words([f"{count} of {name}" for name, count in far.items()])
         total = sum(far.values())
         verb = "lies" if total == 1 else "lie"
-        yield (
+        yield Hint(
+            f"outliers: {plural(total, 'run')} {verb} far from the others of their kind",
             f"Outliers: {plural(total, 'run')} ({which}) {verb} far from the others of their kind. Medians "
-            "and intervals withstand a few; many mean other load, or a program that does not do the same each time."
+            "and intervals withstand a few; many mean other load, or a program that does not do the same each time.",
+            tuple(far),
         )
 
 
-def _two_heaps(campaign: Campaign) -> Iterable[str]:
+def _two_heaps(campaign: Campaign) -> Iterable[Hint]:
     heaps = _named(campaign, lambda workload: any(_is_split(logs) for logs in _logs(workload)))
     if heaps:
-        yield (
+        yield Hint(
+            "results fall into two heaps with nothing between",
             f"Results of {words(heaps)} fall into two heaps with nothing between: the program runs in one of two ways, "
             "for example as the threads happen to be placed, and the median jumps from one to the other. Look at the "
-            "single runs in the plots; --pin holds the threads in place."
+            "single runs in the plots; --pin holds the threads in place.",
+            tuple(heaps),
         )
 
 
@@ -170,7 +187,7 @@ def _is_split(logs: np.ndarray) -> bool:
     return bool(within) and 1 - min(within) / whole > TWO_HEAPS
 
 
-def _little_live(campaign: Campaign) -> Iterable[str]:
+def _little_live(campaign: Campaign) -> Iterable[Hint]:
     def is_little(workload: Workload) -> bool:
         kept = [
             workload.kept(threads, NONE, metric)
@@ -183,13 +200,15 @@ def _little_live(campaign: Campaign) -> Iterable[str]:
 
     little = _named(campaign, is_little)
     if little:
-        yield (
+        yield Hint(
+            f"all threads were live for less than {share(LITTLE_LIVE)} of the time",
             f"In {words(little)} all threads were live for less than {share(LITTLE_LIVE)} of the time even without "
-            "lockswap: the machine does not run them at once. No more threads than CPUs, and a quiet machine, help."
+            "lockswap: the machine does not run them at once. No more threads than CPUs, and a quiet machine, help.",
+            tuple(little),
         )
 
 
-def _wide(campaign: Campaign) -> Iterable[str]:
+def _wide(campaign: Campaign) -> Iterable[Hint]:
     def is_wide(workload: Workload) -> bool:
         spreads = [cell.metric(workload.metrics[0].name) for cell in workload.cells.values()]
         spreads = [spread.relative for spread in spreads if spread and spread.n > 2]
@@ -197,7 +216,9 @@ def _wide(campaign: Campaign) -> Iterable[str]:
 
     wide = _named(campaign, is_wide)
     if wide:
-        yield (
+        yield Hint(
+            f"runs differ by more than {share(WIDE)} although nothing was changed",
             f"Runs of {words(wide)} differ by more than {share(WIDE)} of their median although nothing was changed. "
-            "Longer runs (--seconds) or more rounds (--until 5%) narrow the intervals."
+            "Longer runs (--seconds) or more rounds (--until 5%) narrow the intervals.",
+            tuple(wide),
         )

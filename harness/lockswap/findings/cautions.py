@@ -13,8 +13,8 @@ _WORDS = {EQUAL: "no difference", FASTER: "faster", SLOWER: "slower"}
 
 def of(campaign: Campaign, workload: Workload, lock: str | None = None, wins: list[Place] | None = None) -> list[str]:
     """The most serious first. `lock` is the one that the verdict takes, if it takes one, and `wins` where it gains."""
-    found = [*(_of_lock(campaign, workload, lock, wins or []) if lock else ()), *_of_workload(campaign, workload)]
-    return list(dict.fromkeys(found))
+    found = [*(doubts(workload, lock, wins or []) if lock else ()), *_crowded(campaign, wins or [])]
+    return list(dict.fromkeys([*found, *_of_workload(campaign, workload)]))
 
 
 def of_all(campaign: Campaign) -> str:
@@ -29,7 +29,8 @@ def of_all(campaign: Campaign) -> str:
     )
 
 
-def _of_lock(campaign: Campaign, workload: Workload, lock: str, wins: list[Place]) -> Iterable[str]:
+def doubts(workload: Workload, lock: str, wins: list[Place]) -> Iterable[str]:
+    """What makes this gain uncertain; what holds for the whole campaign is not among it."""
     changed = [
         (place.threads, quiet)
         for place in wins
@@ -57,6 +58,9 @@ def _of_lock(campaign: Campaign, workload: Workload, lock: str, wins: list[Place
             "the gain is not clear of the noise: no interval of it lies beyond how far the program differs from "
             "itself; more rounds (--until 5%) would decide it"
         )
+
+
+def _crowded(campaign: Campaign, wins: list[Place]) -> Iterable[str]:
     cpus = campaign.env.get("cpu", {}).get("usable")
     if cpus and wins and all(place.threads > cpus for place in wins):
         here = plural(cpus, "CPU")

@@ -167,9 +167,13 @@ def _weight(ratio: float) -> float:
 
 def of(workload: Workload, comparisons: int = 1) -> list[Evidence]:
     """Of the locks under test, in their order; `comparisons` is how many workloads are judged at once."""
-    locks = [lock for lock in workload.locks if lock not in BASELINES and lock != workload.against]
+    locks = under_test(workload.locks, workload.against)
     found = [Evidence(workload, lock, len(locks) * comparisons) for lock in locks]
     return [evidence for evidence in found if evidence.places or evidence.failure]
+
+
+def under_test(locks: list[str], against: str) -> list[str]:
+    return [lock for lock in locks if lock not in BASELINES and lock != against]
 
 
 def is_open(evidence: Evidence) -> bool:

@@ -105,13 +105,13 @@ def _of_workload(campaign: Campaign, workload: Workload, comparisons: int = 1) -
     found = evidence.of(workload, comparisons)
     pairs = max((place.ratio.n for one in found for place in one.places), default=0)
     if pairs == 0:
-        return WorkloadVerdict(workload.name, NOTHING, f"Can't tell: {_nothing(workload)}.")
+        return _silent(workload, NOTHING, _nothing(workload))
     if pairs < MIN_PAIRS:
         why = f"only {plural(pairs, 'pair')} of runs where {MIN_PAIRS} are needed (--repeats {MIN_PAIRS + 1})"
-        return WorkloadVerdict(workload.name, OPEN, f"Can't tell: {why}.", few=True)
+        return _silent(workload, OPEN, why, few=True)
     if seconds := fixed_time(workload):
         why = f"every run takes {seconds:.2g} s, whatever the lock; if the program runs for a fixed time, give --metric"
-        return WorkloadVerdict(workload.name, OPEN, f"Can't tell: {why}.")
+        return _silent(workload, OPEN, why)
     winners = [one for one in found if one.wins and not one.failure]
     if winners:
         # One that loses nowhere goes before one that does.
@@ -120,6 +120,11 @@ def _of_workload(campaign: Campaign, workload: Workload, comparisons: int = 1) -
     if sound and not any(map(is_open, sound)):
         return _kept(campaign, workload, found)
     return _open(campaign, workload, found)
+
+
+def _silent(workload: Workload, kind: str, why: str, few: bool = False) -> WorkloadVerdict:
+    sentence = f"Can't tell: {why}."
+    return WorkloadVerdict(workload.name, kind, sentence, few=few, brief=sentence)
 
 
 def _nothing(workload: Workload) -> str:
@@ -199,6 +204,7 @@ def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[E
         condition=condition,
         elsewhere=_elsewhere(workload, best, brief=True) if by_threads else "",
         cautions=worth,
+        doubts=list(cautions.doubts(workload, best.lock, best.wins)),
     )
 
 
@@ -394,11 +400,12 @@ def _open(campaign: Campaign, workload: Workload, found: list[Evidence]) -> Work
     """No gain is shown, and none is ruled out."""
     worth = cautions.of(campaign, workload)
     sound = [one for one in found if not one.failure and one.places]
+    brief = ""
     if not sound:
-        parts = ["Can't tell: every lock under test had runs that failed."]
+        parts = [brief := "Can't tell: every lock under test had runs that failed."]
     elif unsure := [one for one in sound if one.unsure]:
-        parts = [_by_chance(workload, found, unsure)]
+        parts = [brief := _by_chance(workload, found, unsure)]
     else:
         parts = _too_wide(workload, sound)
     parts += [*_cheaper(workload, sound), *_out(found), *_overturn(worth)]
-    return WorkloadVerdict(workload.name, OPEN, " ".join(parts), cautions=worth)
+    return WorkloadVerdict(workload.name, OPEN, " ".join(parts), cautions=worth, brief=brief)

@@ -22,7 +22,9 @@ class WorkloadVerdict:
     condition: str = ""  # of a trade: 'if reads count more than writes'
     elsewhere: str = ""  # of a trade between thread counts: what the others have, in brief
     cautions: list[str] = field(default_factory=list)  # each could overturn it; the first is in the sentence
+    doubts: list[str] = field(default_factory=list)  # those cautions that are of this gain alone
     few: bool = False  # there are too few rounds for any verdict
+    brief: str = ""  # in a sentence why nothing can be said, if it is not that the intervals are too wide
 
 
 @dataclass(frozen=True)

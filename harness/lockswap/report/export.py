@@ -10,13 +10,16 @@ from lockswap.findings.whole import Verdict
 from lockswap.records.folder import SCHEMA
 
 
-def as_json(campaign: Campaign, sentences: dict[str, list[str]], advice: list[str], verdict: Verdict) -> dict[str, Any]:
+def as_json(
+    campaign: Campaign, sentences: dict[str, list[str]], advice: list[str], verdict: Verdict, brief: list[str]
+) -> dict[str, Any]:
     verdicts = {one.workload: one for one in verdict.workloads}
     return {
         "schema": SCHEMA,
         "campaign": campaign.about["name"],
         "finished": campaign.about["finished"],
         "against": campaign.against,
+        "brief": brief,
         "verdict": verdict.sentence,
         "advice": advice,
         "workloads": [

@@ -1,4 +1,4 @@
-"""What `compare` and `report` show in the terminal: progress, the summary table, the sentences."""
+"""What `compare` and `report` show in the terminal: progress, the picture, the sentences."""
 
 import sys
 import time
@@ -10,7 +10,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
 from lockswap.base.text import duration, plural
+from lockswap.findings import hints
 from lockswap.findings.findings import Findings
+from lockswap.report import squares
 from lockswap.report.console import listed, open_console, short
 from lockswap.report.tables import left_out, print_whole, tables
 from lockswap.report.tables import markdown as tables_markdown
@@ -66,12 +68,35 @@ class Live:
             print(f"lockswap: {text}", file=sys.stderr, flush=True)
 
 
-def show(findings: Findings, page: Path | None, markdown: bool = False) -> None:
-    """The table, the sentences, the advice, where the page is; the last line says which lock to take."""
+def show(findings: Findings, page: Path | None, markdown: bool = False, verbose: bool = False) -> None:
+    """The warnings, a line each; the picture; where the page is; and at the end which lock to use, a sentence for each
+    kind of locks. `verbose`: before all that the tables, the sentences and the warnings in full."""
     if markdown:
         print("\n".join(_markdown(findings, page)))
         return
     console = open_console()
+    if verbose:
+        _details(findings, console)
+    elif findings.advice:
+        every = f"lockswap report --verbose {short(findings.folder)}"
+        console.print(Text(f"Before you read the figures ('{every}' says more):", style="bold yellow"), soft_wrap=True)
+        console.print(listed("!", hints.folded(findings.advice), "yellow"))
+    for line in _picture(findings, console):
+        console.print(line, soft_wrap=True)
+    console.print(Text(_where(findings, page)), soft_wrap=True)
+    for sentence in findings.brief:
+        # A program that reads the last line of a pipe gets all of it.
+        console.print(Text(sentence, style="bold"), soft_wrap=not console.is_terminal)
+
+
+def _picture(findings: Findings, console: Console) -> Iterator[Text]:
+    if any(picture.rows for picture in findings.pictures):
+        yield squares.legend(findings.pictures)
+    for picture in findings.pictures:
+        yield from squares.lines(picture, console.width)
+
+
+def _details(findings: Findings, console: Console) -> None:
     for workload in findings.campaign.workloads:
         console.print()
         console.print(Text(workload.info["title"], style="bold"))
@@ -80,14 +105,14 @@ def show(findings: Findings, page: Path | None, markdown: bool = False) -> None:
         if workload.measured() and (others := left_out(workload)):
             console.print(Text(f"More in the report: {', '.join(others)}", style="dim"))
         console.print(listed("•", findings.sentences[workload.name]))
+    console.print()
+    console.print(Text("Which lock to use", style="bold"))
+    console.print(Text(findings.verdict.sentence))
     if findings.advice:
         console.print()
         console.print(Text("Before you read the figures", style="bold yellow"))
-        console.print(listed("!", findings.advice, "yellow"))
+        console.print(listed("!", list(map(str, findings.advice)), "yellow"))
     console.print()
-    console.print(Text(_where(findings, page), style="bold"), soft_wrap=True)
-    # A program that reads the last line of a pipe gets all of it.
-    console.print(Text(findings.verdict.sentence, style="bold"), soft_wrap=not console.is_terminal)
 
 
 def _markdown(findings: Findings, page: Path | None) -> Iterator[str]:
@@ -97,8 +122,12 @@ def _markdown(findings: Findings, page: Path | None) -> Iterator[str]:
             yield from (*tables_markdown(workload), "")
         yield from (*(f"- {sentence}" for sentence in findings.sentences[workload.name]), "")
     if findings.advice:
-        yield from ("### Before you read the figures", "", *(f"- {advice}" for advice in findings.advice), "")
-    yield from (_where(findings, page), "", f"**{findings.verdict.sentence}**")
+        yield from ("### Before you read the figures", "", *(f"- {hint}" for hint in findings.advice), "")
+    yield from ("### Which lock to use", "")
+    for picture in findings.pictures:
+        yield from (*squares.markdown(picture), "")
+    yield from (findings.verdict.sentence, "", _where(findings, page), "")
+    yield "\n\n".join(f"**{sentence}**" for sentence in findings.brief)
 
 
 def _where(findings: Findings, page: Path | None) -> str:

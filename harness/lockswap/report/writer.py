@@ -6,12 +6,13 @@ The figures come from the folder alone; the registry of this tree only chooses t
 import csv
 import io
 import json
+from itertools import zip_longest
 from pathlib import Path
 
 from lockswap.base.paths import Paths
 from lockswap.base.registry import known_labels
 from lockswap.base.text import words
-from lockswap.findings import measured
+from lockswap.findings import measured, picture
 from lockswap.findings.findings import Findings
 from lockswap.findings.verdict import glibcs
 from lockswap.records.folder import make_folder
@@ -19,6 +20,17 @@ from lockswap.records.status import OK
 from lockswap.report import answer, export, page, plots
 from lockswap.report.figure import Plot
 from lockswap.report.palette import LockStyle, Palette
+
+# The class of a square of the picture, which says its colours.
+TONES = {
+    picture.BETTER: "good",
+    picture.WORSE: "bad",
+    picture.MIXED: "hinted",
+    picture.SAME: "even",
+    picture.OPEN: "open",
+    picture.FAILED: "broken",
+    picture.MISSING: "open",
+}
 
 
 def write(findings: Findings, out: Path | None = None) -> Path:
@@ -32,7 +44,8 @@ def write(findings: Findings, out: Path | None = None) -> Path:
         for plot in found:
             plot.save(path / "plots")
 
-    data = export.as_json(campaign, findings.sentences, findings.advice, findings.verdict)
+    advice = list(map(str, findings.advice))
+    data = export.as_json(campaign, findings.sentences, advice, findings.verdict, findings.brief)
     derived = {
         "summary.csv": _csv(campaign),
         "summary.json": json.dumps(data, indent=2, allow_nan=False) + "\n",
@@ -83,11 +96,13 @@ def _page(
         answers=answers,
         noises=sorted(noise for one in answers for noise in one.noises),
         sentences=findings.sentences,
-        advice=findings.advice,
+        advice=list(map(str, findings.advice)),
+        pictures=list(zip_longest(findings.pictures, findings.brief)),
         verdict=findings.verdict,
         verdicts={one.workload: one for one in findings.verdict.workloads},
         kinds={group.workload.name: one.about for one in answers for group in one.groups},
         titles={workload.name: workload.info["title"] for workload in campaign.workloads},
+        tones=TONES,
         scales={workload.name: _scale(workload) for workload in campaign.workloads},
         ours={workload.name: glibcs(workload) for workload in campaign.workloads},
         by_lock=findings.verdict.locks,
