@@ -31,11 +31,13 @@ struct Thread {
   NativeAtomic<std::uint32_t> turn;  // 1: it is this thread's
   State state;
   bool has_deadline;
+  bool writes;  // what it waits for is an rwlock, and it wants to write
   bool timed_out;
   bool is_patient;  // it keeps the turn however long it sleeps
   std::uint32_t number;
   std::uint32_t count;    // points
   std::uint32_t in_a_go;  // points since another thread had a turn
+  std::uint32_t polls;    // so many points more it gives way in a schedule
   std::int64_t priority;
   const void* object;  // that it waits for
   pthread_t self;
@@ -49,6 +51,8 @@ constexpr std::size_t kObjects = 4096;
 constexpr std::size_t kTurns = 4096;
 constexpr std::uint64_t kLook = 10'000'000;  // ns
 constexpr std::uint32_t kMostInAGo = 2000;
+// A thread that polls a lock gives way also where it releases others, which it takes again.
+constexpr std::uint32_t kPointsOfAPoll = 8;
 constexpr unsigned kMostChanges = 4;
 
 struct Turn {
@@ -72,7 +76,7 @@ struct World {
   Turn schedule[kTurns];
   std::uint32_t scheduled;
   bool is_replay;
-  std::uint32_t one_in;  // a thread draws a new priority at one in so many points; 0: at none
+  std::uint32_t one_in;  // threads draw new priorities at one in so many points; 0: at none
 };
 
 constinit World* world = nullptr;
@@ -157,9 +161,9 @@ Thread* new_thread() noexcept {
   const std::uint64_t h = mix(mix(settings.seed) ^ mix(number));
   t->turn.store(0, relaxed);
   t->state = State::can_run;
-  t->has_deadline = t->timed_out = t->is_patient = false;
+  t->has_deadline = t->writes = t->timed_out = t->is_patient = false;
   t->number = number;
-  t->count = t->in_a_go = 0;
+  t->count = t->in_a_go = t->polls = 0;
   t->priority = static_cast<std::int64_t>(h >> 2) + kMostChanges + 1;
   t->object = nullptr;
   t->self = 0;
@@ -168,14 +172,18 @@ Thread* new_thread() noexcept {
 }
 
 // The turn that a schedule need not name: a thread goes on if it can, or else the oldest thread
-// that can run is next.
-Thread* usual(Thread* me) noexcept {
-  if (me != nullptr && me->state == State::can_run) return me;
-  Thread* found = nullptr;
+// that can run is next. One that gives way is followed by the next younger one that can run, and
+// after the youngest by the oldest, so that all those that poll come to their turns.
+Thread* usual(Thread* me, bool gives_way) noexcept {
+  if (me != nullptr && me->state == State::can_run && !gives_way) return me;
+  Thread *oldest = nullptr, *younger = nullptr;
   for (Thread& t : world->thread) {
-    if (t.state == State::can_run && (found == nullptr || t.number < found->number)) found = &t;
+    if (t.state != State::can_run) continue;
+    if (oldest == nullptr || t.number < oldest->number) oldest = &t;
+    if (gives_way && t.number > me->number && (younger == nullptr || t.number < younger->number))
+      younger = &t;
   }
-  return found;
+  return younger != nullptr ? younger : oldest;
 }
 Thread* greatest() noexcept {
   Thread* found = nullptr;
@@ -195,7 +203,7 @@ bool is_scheduled(const Thread* me, const Thread& next) noexcept {
 }
 Thread* scheduled(const Thread* me) noexcept {
   for (Thread& t : world->thread) {
-    if (t.state == State::can_run && is_scheduled(me, t) && &t != me) return &t;
+    if (t.state == State::can_run && is_scheduled(me, t)) return &t;
   }
   return nullptr;
 }
@@ -214,9 +222,10 @@ void give_turn_to(Thread* t) noexcept {
 
 // Gives the turn to the next thread, which may be the one that has it. `me`: the thread that has
 // it; nullptr if none has. Called under the guard.
-void choose(Thread* me) noexcept {
+void choose(Thread* me, bool gives_way = false) noexcept {
   World& w = *world;
-  Thread* next = usual(me);
+  Thread* const expected = usual(me, gives_way);
+  Thread* next = expected;
   if (w.is_replay) {
     if (Thread* const t = scheduled(me); t != nullptr) next = t;
   } else {
@@ -240,7 +249,7 @@ void choose(Thread* me) noexcept {
     for (Thread& t : w.thread)
       futex_wake(&t.turn, ~0u);  // they need not look any more
   }
-  if (me != nullptr && next != nullptr && next != usual(me)) note(*me, Kind::turn, next, nullptr);
+  if (me != nullptr && next != nullptr && next != expected) note(*me, Kind::turn, next, nullptr);
   give_turn_to(next);
 }
 
@@ -305,10 +314,10 @@ void wait_for_turn(Thread& me) noexcept {
 }
 
 // Under the guard: the calling thread had the turn, or comes from outside.
-void give_up_turn(Thread& me) noexcept {
+void give_up_turn(Thread& me, bool gives_way = false) noexcept {
   me.turn.store(0, relaxed);
   if (world->current == &me) {
-    choose(&me);
+    choose(&me, gives_way);
     if (world->current == &me) me.turn.store(1, relaxed);
   } else if (world->current == nullptr) {
     choose(nullptr);
@@ -427,7 +436,7 @@ bool prepare(const char* log, const char* schedule) noexcept {
     const std::uint64_t one = mix(h ^ mix(i));
     world->change[i] = i <= h % kMostChanges ? 1 + (one >> 8) % settings.length : 0;
   }
-  world->one_in = (h >> 8) % 2 == 0 ? 2u << (h >> 12) % 3 : 0;
+  world->one_in = (h >> 8) % 2 == 0 ? 1u << (h >> 12) % 4 : 0;
   if (log != nullptr) log_ = static_cast<Log*>(map_file(log, sizeof(Log)));
   ThreadExit::prepare();
   ThreadExit::add(&on_thread_exit);
@@ -446,15 +455,20 @@ void point(Kind kind, const void* object, const void* caller) noexcept {
     if (w.points == w.change[i]) me->priority = kMostChanges - static_cast<int>(i);
   }
   const std::uint64_t h = mix(mix(settings.seed) ^ mix(w.points));
-  if (w.one_in != 0 && h % w.one_in == 0)
-    me->priority = kMostChanges + 1 + static_cast<std::int64_t>(mix(h) >> 2);
+  if (w.one_in != 0 && h % w.one_in == 0) {
+    for (Thread& t : w.thread)
+      t.priority = kMostChanges + 1 + static_cast<std::int64_t>(mix(h ^ mix(t.number)) >> 2);
+  }
   if (kind == Kind::attempt || ++me->in_a_go >= kMostInAGo) {
     me->in_a_go = 0;
+    me->polls = kPointsOfAPoll;
     fall_behind(*me);
   }
+  const bool gives_way = me->polls != 0;
+  if (gives_way) --me->polls;
   const bool is_over = kind == Kind::unlock || kind == Kind::create || kind == Kind::attempt;
   if (is_over) note(*me, kind, object, caller);
-  give_up_turn(*me);
+  give_up_turn(*me, gives_way);
   guard.unlock();
   wait_for_turn(*me);
   if (is_over) return;
@@ -463,7 +477,7 @@ void point(Kind kind, const void* object, const void* caller) noexcept {
   guard.unlock();
 }
 
-bool wait_for(const void* object, bool has_deadline) noexcept {
+bool wait_for(const void* object, bool has_deadline, bool writes) noexcept {
   Thread* const me = mine();
   if (me == nullptr) return true;
   guard.lock();
@@ -471,11 +485,22 @@ bool wait_for(const void* object, bool has_deadline) noexcept {
   me->state = State::waits;
   me->object = object;
   me->has_deadline = has_deadline;
+  me->writes = writes;
   me->timed_out = false;
   give_up_turn(*me);
   guard.unlock();
   wait_for_turn(*me);
   return !me->timed_out;
+}
+
+bool is_waited_for_to_write(const void* rwlock) noexcept {
+  guard.lock();
+  const bool is =
+      std::any_of(std::begin(world->thread), std::end(world->thread), [rwlock](const Thread& t) {
+        return t.state == State::waits && t.writes && t.object == rwlock;
+      });
+  guard.unlock();
+  return is;
 }
 
 // A thread has the turn when it wakes others, even if it was outside before. So a thread that has
@@ -491,6 +516,8 @@ void wake_one(const void* object) noexcept {
   Thread* const me = mine();
   const World& w = *world;
   guard.lock();
+  // In a schedule this is another choice than that of the turn which the thread has.
+  if (me != nullptr) ++me->count;
   Thread *oldest = nullptr, *found = nullptr;
   for (Thread& t : world->thread) {
     if (t.state != State::waits || t.object != object) continue;

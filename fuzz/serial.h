@@ -11,10 +11,11 @@
 //   objects are not touched; those that processes share are left to the next library.
 // A thread that sleeps in another call, or computes for long, keeps the turn for a while and then
 //   loses it. From then on the order depends on time, and the run says that it can't be repeated.
-// Deviations: under half of the seeds a thread draws a new priority at one point in two, four or
-//   eight, which finds faults of several steps in small programs sooner. A thread that passes many
-//   points in one go, or fails to get a lock by a try, falls behind all others, because it may wait
-//   for one of them that way.
+// Deviations: under half of the seeds all threads draw new priorities at each point, or at one in
+//   two, four or eight, because PCT hardly finds a fault that needs more than three turns. If only
+//   the running thread did, those with low priorities would seldom come to their turns. A thread
+//   that passes many points in one go, or fails to get a lock by a try, falls behind all others,
+//   because it may wait for one of them that way.
 #pragma once
 
 #include <cstddef>
@@ -75,7 +76,9 @@ bool prepare(const char* log, const char* schedule) noexcept;
 void point(Kind kind, const void* object, const void* caller) noexcept;
 // The turn is another thread's until somebody wakes those that wait for the object. Returns false
 // if nobody can any more: then the deadline, which it must have, is the only thing that can happen.
-bool wait_for(const void* object, bool has_deadline) noexcept;
+// `writes`: the object is an rwlock, and the thread wants to write.
+bool wait_for(const void* object, bool has_deadline, bool writes = false) noexcept;
+bool is_waited_for_to_write(const void* rwlock) noexcept;
 void wake_all(const void* object) noexcept;
 // Wakes the one with the greatest priority among those that wait for the object.
 void wake_one(const void* object) noexcept;

@@ -24,6 +24,8 @@ struct Serial {
       note_hold(l, call.caller, waits_for(l, C::kReads));
     } else if (result == EBUSY) {
       serial::point(serial::Kind::attempt, l, call.caller);
+    } else if (result == ETIMEDOUT) {
+      serial::wake_all(l);  // readers that it has shut out
     }
     count_point();
     return result;
@@ -38,7 +40,8 @@ struct Serial {
   }
   template <WaitCall C>
   static int on(C call, pthread_cond_t* c, pthread_mutex_t* m, auto... args) {
-    if (!is_valid_deadline(args...) || (flags(c) & kCondIsShared) != 0) return C::next(c, m, args...);
+    if (!is_valid_deadline(args...) || (flags(c) & kCondIsShared) != 0)
+      return C::next(c, m, args...);
     serial::point(serial::Kind::wait, c, call.caller);
     pthread_testcancel();
     if (const int error = system_mutex.unlock(m); error != 0) return error;
@@ -89,14 +92,31 @@ struct Serial {
   static void sleep_until(pthread_cond_t*, clockid_t clock, const timespec* at) noexcept {
     raw_syscall(SYS_clock_nanosleep, clock, TIMER_ABSTIME, reinterpret_cast<long>(at), 0);
   }
+  static bool has_to_wait(const pthread_mutex_t* m, bool reads) noexcept {
+    return is_taken(m, reads);
+  }
+  // Writers that wait are not known to the lock, since they are not let into it.
+  static bool has_to_wait(const pthread_rwlock_t* l, bool reads) noexcept {
+    if (is_taken(l, reads)) return true;
+    return reads && l->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP &&
+           serial::is_waited_for_to_write(l);
+  }
+  template <class C>
+  static bool writes(const pthread_mutex_t*) noexcept {
+    return false;
+  }
+  template <class C>
+  static bool writes(const pthread_rwlock_t*) noexcept {
+    return !C::kReads;
+  }
   template <class C>
   static int acquire(C call, auto* l, auto... args) noexcept {
     if constexpr (C::kForm != Form::attempt) {
-      if (is_valid_deadline(args...) && is_taken(l, C::kReads)) {
+      if (is_valid_deadline(args...) && has_to_wait(l, C::kReads)) {
         const Waiting waiting(waits_for(l, C::kReads), l, nullptr, C::kHasDeadline, call.caller,
                               true);
         // At its deadline the thread makes the call, which knows what to return.
-        while (is_taken(l, C::kReads) && serial::wait_for(l, C::kHasDeadline)) {}
+        while (has_to_wait(l, C::kReads) && serial::wait_for(l, C::kHasDeadline, writes<C>(l))) {}
         return C::next(l, args...);
       }
     }

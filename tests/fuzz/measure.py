@@ -35,20 +35,20 @@ def one_plain(race: str) -> bool:
     return done.returncode != 0 or done.stdout != RIGHT[race]
 
 
+def json_of_fuzz(*words: object) -> dict:
+    env = os.environ | {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)}
+    command = [sys.executable, "-m", "lockswap", "fuzz", "--json", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    return json.loads(done.stdout)
+
+
 def measure(race: str, seeds: int, cap: int) -> tuple[float, int, float]:
     """Runs for a failure by plain repetition (at least: `cap` runs were made), failures seen, and runs under fuzz."""
     failures = sum(one_plain(race) for _ in range(cap))
     runs = []
     for first in range(seeds):
-        words = ["--json", "--timeout", HANG, "--same-output", "--again", "0", "--seed", 1000 * first, "--runs", cap]
-        env = os.environ | {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)}
-        done = subprocess.run(
-            [sys.executable, "-m", "lockswap", "fuzz", *map(str, words), "--", RACES, race],
-            capture_output=True,
-            text=True,
-            env=env,
-        )
-        found = json.loads(done.stdout)
+        words = ["--timeout", HANG, "--same-output", "--again", 0, "--seed", 1000 * first, "--runs", cap]
+        found = json_of_fuzz(*words, "--", RACES, race)
         runs.append(found["runs"] if found["failure"] else cap)
     return cap / max(failures, 1), failures, mean(runs)
 
