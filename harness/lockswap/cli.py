@@ -335,7 +335,7 @@ def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...]
     "--out",
     type=click.Path(path_type=_Path),
     metavar="DIR",
-    help="Write profile.html, profile.json and stacks to DIR.",
+    help="Write profile.html, profile.json, stacks for pprof and speedscope, and a trace for Perfetto to DIR.",
 )
 @click.option(
     "--from", "folder", type=click.Path(path_type=_Path), metavar="DIR", help="Read what LOCKSWAP_PROFILE=DIR recorded."
