@@ -4,6 +4,7 @@
 //
 // lockswap-profile-read --live FILE: of one of them that runs, by two looks: what its threads hold
 // and wait for is true for the time between. Of a process that has ended one look says as much.
+// The history of waits is left out, as it is long: --live-with-history has it.
 
 #include <algorithm>
 #include <cstdio>
@@ -30,9 +31,9 @@ using Number = unsigned long long;
 
 Number number(const Word& w) { return w.load(relaxed); }
 
-// Version 7 had no names of threads, and no threads of a parent. Their places are zero there.
+// Version 8 had no history of waits. Its place is zero there.
 bool from_before(std::vector<char>&) {
-  static_assert(kSchema == 8);
+  static_assert(kSchema == 9);
   return true;
 }
 
@@ -193,6 +194,29 @@ void pair(std::uint32_t i, const Pair& p) {
               number(p.waits), number(p.wait_ns), number(p.until_release_ns), number(p.most_ns));
 }
 
+// Prints the waits that are kept one by one as "waits_kept": begin, end, since when the hold kept
+// threads waiting, its end, pair, thread, holder's thread. "waits_charged" is how many there were.
+void history(const File& file, bool with_entries) {
+  using History = WaitHistory;
+  const auto* const h = file.at<History>(file.record().history.load(acquire));
+  const Number count = h == nullptr ? 0 : number(h->count);
+  std::printf(",\n\"waits_charged\":%llu,\n\"waits_kept\":[", count);
+  const char* separator = "\n";
+  Number n = count > History::kMost ? count - History::kMost : 0;
+  for (; with_entries && n < count; ++n) {
+    const std::uint32_t at = h->block[n / History::kBlock % History::kBlocks].load(acquire);
+    const auto* const block = file.at<History::Block>(at);
+    if (block == nullptr) continue;
+    const History::Entry& e = block->entry[n % History::kBlock];
+    if (e.number.load(acquire) != n + 1) continue;  // it is being written
+    std::printf("%s[%llu,%llu,%llu,%llu,%u,%u,%u]", separator, number(e.begin_ns), number(e.end_ns),
+                number(e.kept_since_ns), number(e.released_ns), e.pair.load(relaxed),
+                e.tid.load(relaxed), e.holder_tid.load(relaxed));
+    separator = ",\n";
+  }
+  std::printf("]");
+}
+
 // What the threads hold and wait for. Two looks, some time apart: what is in both is printed. Of a
 // process that has ended both are the same one.
 class LiveThreads {
@@ -318,7 +342,7 @@ class LiveThreads {
   const std::uint64_t now_;
 };
 
-void process(const File& file, const LiveThreads& live) {
+void process(const File& file, const LiveThreads& live, bool with_history) {
   const Record& r = file.record();
   std::printf("{");
   recording::put_head(r.head);
@@ -374,6 +398,7 @@ void process(const File& file, const LiveThreads& live) {
     separator = ",\n";
   }
   std::printf("]");
+  history(file, with_history);
   live.print();
   std::printf("}");
 }
@@ -391,7 +416,7 @@ void begin_output() {
   std::printf(",\"processes\":[");
 }
 
-int print_live(const char* path) {
+int print_live(const char* path, bool with_history) {
   constexpr timespec kBetweenLooks{0, 20'000'000};
   File first, second;
   File::Result result = File::bad;
@@ -406,7 +431,7 @@ int print_live(const char* path) {
   if (first.record().counter != 0) Ticks::calibrate();
   const LiveThreads live(first, second, Ticks::now());
   begin_output();
-  process(second, live);
+  process(second, live, with_history);
   std::printf("]}\n");
   return 0;
 }
@@ -414,7 +439,9 @@ int print_live(const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], "--live") == 0) return print_live(argv[2]);
+  if (argc == 3 && std::strcmp(argv[1], "--live") == 0) return print_live(argv[2], false);
+  if (argc == 3 && std::strcmp(argv[1], "--live-with-history") == 0)
+    return print_live(argv[2], true);
   File file;
   begin_output();
   const char* separator = "\n";
@@ -425,7 +452,7 @@ int main(int argc, char** argv) {
     std::printf("%s", separator);
     separator = ",\n";
     if (file.record().counter != 0 && !Ticks::has_counter()) Ticks::calibrate();
-    process(file, LiveThreads(file, Ticks::now()));
+    process(file, LiveThreads(file, Ticks::now()), true);
   }
   std::printf("]}\n");
   return 0;

@@ -20,7 +20,7 @@ namespace lockswap::profile {
 using recording::Place;
 
 inline constexpr std::uint64_t kMagic = 0x656c69666f72'706c;
-inline constexpr std::uint32_t kSchema = 8;
+inline constexpr std::uint32_t kSchema = 9;
 
 // Memory is bounded; what finds no room is counted in Dropped.
 inline constexpr std::uint32_t kMostBytes = 64u << 20;
@@ -160,6 +160,32 @@ struct Chain {
   Word ns;   // of the waiting of the first, while the second went on
 };
 
+// The latest waits that were charged, one by one. There is room for the last kMost of them.
+struct WaitHistory {
+  static constexpr std::uint32_t kBlocks = 64;
+  static constexpr std::uint32_t kBlock = 1024;
+  static constexpr std::uint32_t kMost = kBlocks * kBlock;
+
+  struct Entry {
+    Word number;    // counts from 1, 0 while it is written
+    Word begin_ns;  // since started_ns, as all times here
+    Word end_ns;
+    // The hold that the wait is charged to: since when it kept threads waiting, and its end. 0: not
+    // known, or what ended the wait was no hold.
+    Word kept_since_ns;
+    Word released_ns;
+    Offset pair;  // its number
+    Offset tid;
+    Offset holder_tid;  // 0: not known
+  };
+  struct Block {
+    Entry entry[kBlock];
+  };
+
+  Word count;  // of all that there were
+  Offset block[kBlocks];
+};
+
 struct Dropped {
   Word objects;  // acquisitions of locks that found no room
   Word tallies;  // acquisitions without a tally
@@ -189,7 +215,8 @@ struct Record {
   std::uint32_t counter;                  // 1: times are by the processor's counter
   NativeAtomic<std::uint32_t> classes;    // 0 is for what found no room
   Word threads;
-  Offset live;  // the first Live
+  Offset live;     // the first Live
+  Offset history;  // a WaitHistory, once a wait was charged; version 8 has 0 here
   Dropped dropped;
   Offset made_code;  // of a process that came to its end
   MadeCode made[kMostMadeCode];
@@ -198,6 +225,10 @@ struct Record {
   Pair pair[kPairSlots];
   Chain chain[kChainSlots];
 };
+
+// Version 8 had padding where `history` is.
+static_assert(offsetof(Record, history) == offsetof(Record, live) + sizeof(Offset) &&
+              offsetof(Record, dropped) == offsetof(Record, history) + sizeof(Offset));
 
 inline constexpr recording::Format kFormat{kMagic, kSchema, sizeof(Record)};
 

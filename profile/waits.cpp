@@ -21,9 +21,11 @@ constexpr Ref ref_to(const Thread& t, std::uint64_t number) noexcept {
 // A release as its thread left it behind; false: it has made others since.
 struct Found {
   std::uint64_t at = 0;
+  std::uint64_t kept_since = 0;
   const void* caller = nullptr;
   std::uint32_t stack = 0;
   Mode mode = Mode::unknown;
+  std::uint32_t tid = 0;
   Cause cause;
 };
 bool look_up(Ref ref, Found& found) noexcept {
@@ -36,9 +38,11 @@ bool look_up(Ref ref, Found& found) noexcept {
   // finds.
   if (r.number.load(acquire) != number) return false;
   found.at = r.at.load(acquire);
+  found.kept_since = r.kept_since.load(acquire);
   found.caller = reinterpret_cast<const void*>(r.caller.load(acquire));
   found.stack = r.stack.load(acquire);
   found.mode = static_cast<Mode>(r.mode.load(acquire));
+  found.tid = r.tid.load(acquire);
   found.cause = {r.cause.load(acquire), r.cause_begin.load(acquire), r.cause_end.load(acquire)};
   return r.number.load(relaxed) == number;
 }
@@ -96,6 +100,43 @@ void chain(std::uint32_t pair, const Cause& cause, const Pending& p, std::uint64
   record().dropped.chains.fetch_add(1, relaxed);
 }
 
+// Allocates what lies at an offset when it is first used. Returns nullptr if there is no room.
+template <class T>
+T* made_at(Offset& place) noexcept {
+  std::uint32_t at = place.load(acquire);
+  if (at == 0 && !is_full()) {
+    world().guard.lock();
+    at = place.load(relaxed);                                       // relaxed: under the guard
+    if (at == 0) place.store(at = take_bytes(sizeof(T)), release);  // for a reader of the file
+    world().guard.unlock();
+  }
+  return at == 0 ? nullptr : at_offset<T>(at);
+}
+
+// A reader of the file sees an entry whole, or with another number.
+void keep_wait(const Thread& t, const Pending& p, const Found& f, std::uint32_t pair) noexcept {
+  using History = WaitHistory;
+  auto* const history = made_at<History>(record().history);
+  if (history == nullptr) return;
+  const std::uint64_t number = history->count.fetch_add(1, relaxed);  // relaxed: a number
+  auto* const block =
+      made_at<History::Block>(history->block[number / History::kBlock % History::kBlocks]);
+  if (block == nullptr) return;
+  const auto ns = [](std::uint64_t ticks) noexcept {
+    return ticks == 0 ? 0 : Ticks::ns_between(record().started_ticks, ticks);
+  };
+  History::Entry& e = block->entry[number % History::kBlock];
+  e.number.store(0, relaxed);  // relaxed: the stores behind it release it
+  e.begin_ns.store(ns(p.begin), release);
+  e.end_ns.store(ns(p.end), release);
+  e.kept_since_ns.store(ns(f.kept_since), release);
+  e.released_ns.store(ns(f.at), release);
+  e.pair.store(pair, release);
+  e.tid.store(t.live->tid.load(relaxed), release);  // relaxed: this thread's own
+  e.holder_tid.store(f.tid, release);
+  e.number.store(number + 1, release);
+}
+
 // relaxed, all: counts.
 void charge(Thread& t, const Pending& p, const Found& f) noexcept {
   const std::uint64_t ns = Ticks::ns_between(p.begin, p.end);
@@ -114,7 +155,9 @@ void charge(Thread& t, const Pending& p, const Found& f) noexcept {
   }
   std::uint64_t most = pair->most_ns.load(relaxed);
   while (most < ns && !pair->most_ns.compare_exchange(most, ns, relaxed)) {}
-  const auto number = static_cast<std::uint32_t>(pair - record().pair) + 1;
+  const auto index = static_cast<std::uint32_t>(pair - record().pair);
+  keep_wait(t, p, f, index);
+  const std::uint32_t number = index + 1;
   if (f.cause.pair != 0) chain(number, f.cause, p, f.at);
   if (p.holding && p.end - p.begin > t.cause.end - t.cause.begin)
     t.cause = {number, p.begin, p.end};
@@ -207,14 +250,16 @@ void end_split(Thread& t, ModeTally& m, const void* lock, std::uint64_t since, b
 }
 
 Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now, const void* caller,
-                          bool has_waited) noexcept {
+                          bool has_waited, std::uint64_t kept_since) noexcept {
   const std::uint64_t number = ++t.releases;
   Release& r = t.release[number % kReleases];
   r.number.store(0, relaxed);  // relaxed: the stores behind it release it
   r.at.store(now, release);
+  r.kept_since.store(kept_since, release);
   r.caller.store(reinterpret_cast<std::uint64_t>(caller), release);
   r.stack.store(kNotYet, release);
   r.mode.store(static_cast<std::uint32_t>(mode), release);
+  r.tid.store(t.live->tid.load(relaxed), release);  // relaxed: this thread's own
   r.cause.store(has_waited ? t.cause.pair : 0, release);
   r.cause_begin.store(t.cause.begin, release);
   r.cause_end.store(t.cause.end, release);
@@ -232,7 +277,7 @@ Release& announce_end(Thread& t, Object& o, const EndedHold& hold, std::uint64_t
   // A hold that isn't timed began when the one before it ended, if threads have waited since then.
   if (Found before; hold.since == 0 && look_up(o.release.load(acquire), before))
     kept_since = max_of(kept_since, before.at);
-  Release& r = announce_release(t, o, hold.mode, now, caller, hold.waited);
+  Release& r = announce_release(t, o, hold.mode, now, caller, hold.waited, kept_since);
   const std::uint64_t ns = Ticks::ns_between(kept_since, now);
   // Readers let other readers in.
   if (hold.mode != Mode::shared && ns >= kThresholdNs &&

@@ -160,7 +160,7 @@ inline void count_hold(Thread& t, Tally* tally, const void* lock, const EndedHol
 
 // Before the release: says when and by whom. After it: finds out where.
 Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now, const void* caller,
-                          bool has_waited = false) noexcept;
+                          bool has_waited = false, std::uint64_t kept_since = 0) noexcept;
 // The same for the release of a lock, at the end of its hold.
 Release& announce_end(Thread& t, Object& o, const EndedHold& hold, std::uint64_t now,
                       const void* caller) noexcept;

@@ -60,9 +60,12 @@ inline constexpr std::size_t kMostThreads = 4096;  // at once
 struct Release {
   NativeAtomic<std::uint64_t> number;  // of the thread's releases; written last
   NativeAtomic<std::uint64_t> at;      // ticks
+  // Ticks: since when the hold that ends here has kept others waiting; 0: it is no hold's end.
+  NativeAtomic<std::uint64_t> kept_since;
   NativeAtomic<std::uint64_t> caller;  // what the releasing call returns to
   NativeAtomic<std::uint32_t> stack;
   NativeAtomic<std::uint32_t> mode;
+  NativeAtomic<std::uint32_t> tid;
   NativeAtomic<std::uint32_t> cause;  // of a Cause
   NativeAtomic<std::uint64_t> cause_begin, cause_end;
 };

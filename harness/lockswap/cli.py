@@ -400,7 +400,7 @@ def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...]
     "--out",
     type=click.Path(path_type=_Path),
     metavar="DIR",
-    help="Write profile.html, profile.json and stacks to DIR.",
+    help="Write profile.html, profile.json, stacks for pprof and speedscope, and a trace for Perfetto to DIR.",
 )
 @click.option("--pid", type=click.IntRange(1), metavar="PID", help="Profile a running process instead of a command.")
 @click.option("--seconds", type=click.FloatRange(0.1), metavar="S", help="With --pid: for S seconds.  [default: 10]")

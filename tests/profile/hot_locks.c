@@ -755,6 +755,53 @@ static void give_up(void) {
   pthread_mutex_unlock(&hot);
 }
 
+// --- twelve locks, each of them hotter than the one before
+
+enum { kSeveral = 12 };
+static pthread_mutex_t several[kSeveral];
+static atomic_int held_one = -1;
+static atomic_int waiters_tid;
+static void* hold_several(void* unused) {
+  while (atomic_load(&waiters_tid) == 0)
+    nap(100);
+  for (int i = 0; i < kSeveral; ++i) {
+    pthread_mutex_lock(&several[i]);
+    atomic_store(&held_one, i);
+    while (!is_asleep(atomic_load(&waiters_tid)))
+      nap(100);
+    nap(1000 * (i + 1));
+    pthread_mutex_unlock(&several[i]);
+  }
+  return unused;
+}
+static void* wait_for_several(void* unused) {
+  atomic_store(&waiters_tid, gettid());
+  for (int i = 0; i < kSeveral; ++i) {
+    while (atomic_load(&held_one) < i) {}  // without a sleep: that is what the holder looks for
+    pthread_mutex_lock(&several[i]);
+    pthread_mutex_unlock(&several[i]);
+  }
+  return unused;
+}
+
+// --- more waits than are kept one by one
+
+static pthread_barrier_t crowded;
+static void* one_of_a_crowd(void* rounds) {
+  for (long i = 0; i < (long)rounds; ++i)
+    pthread_barrier_wait(&crowded);
+  return NULL;
+}
+static void crowd(void) {
+  enum { kThreads = 32 };
+  pthread_t t[kThreads];
+  pthread_barrier_init(&crowded, NULL, kThreads);
+  for (int i = 0; i < kThreads; ++i)
+    pthread_create(&t[i], NULL, one_of_a_crowd, (void*)3000L);
+  for (int i = 0; i < kThreads; ++i)
+    pthread_join(t[i], NULL);
+}
+
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   if (strcmp(name, "sleep") == 0) {  // sleep [US [ROUNDS]]
@@ -843,6 +890,10 @@ int main(int argc, char** argv) {
     broadcasts();
   } else if (strcmp(name, "pool") == 0) {
     pool();
+  } else if (strcmp(name, "several") == 0) {
+    run(hold_several, wait_for_several, 0);
+  } else if (strcmp(name, "crowd") == 0) {
+    crowd();
   } else if (strcmp(name, "handlers") == 0) {
     handlers();
   } else {

@@ -34,7 +34,7 @@ def recorded(*waits: tuple[str, int, int]) -> dict:
         )
     stacks = [{"id": number, "frames": [[-1, 0x1000 + number]]} for number in range(len(waits))]
     process = {"pid": 1, "program": "p", "started_ns": 0, "last_ns": 1, "locks": locks, "stacks": stacks, "pairs": []}
-    return {"processes": [process | {"chains": [], "threads_now": [], "modules": [], "ended": True}]}
+    return {"processes": [process | {"chains": [], "waits_kept": [], "threads_now": [], "modules": [], "ended": True}]}
 
 
 def test_waits_in_vain_are_waits():

@@ -51,10 +51,10 @@ def waited_ns(last: Look | None, now: Look, lock: dict, passed_ns: int) -> int:
     return max(0, over) + sum(passed_ns if key in old else min(age, passed_ns) for key, age in new.items())
 
 
-def look(paths: Paths, pid: int) -> Look | None:
-    """None: the process has not called a lock function."""
+def look(paths: Paths, pid: int, with_history: bool = False) -> Look | None:
+    """None: the process has not called a lock function. The history is of single waits, and long."""
     attached = Attached(pid)
-    command = [paths.profile_reader, "--live", attached.recording]
+    command = [paths.profile_reader, "--live-with-history" if with_history else "--live", attached.recording]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise UserError(f"{done.stderr.strip()}; look with the lockswap that the program was started with")

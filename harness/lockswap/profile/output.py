@@ -1,16 +1,17 @@
-"""A profile as files: profile.json, a page, and waiting by holder for flame graphs and for pprof."""
+"""A profile as files: profile.json, a page, waiting by holder for flame graphs and for pprof, and a trace."""
 
 import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from lockswap.profile import hints, page, pprof, timeline
+from lockswap.profile import hints, page, pprof, timeline, trace
 from lockswap.profile.names import Function
 from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Pair, Profile, Side, Unfinished, quantile
 
 SCHEMA = 1
 _LOCKS_OF_PAGE = 50
+_LOCKS_OF_TRACE = 50
 
 
 def write(profile: Profile, text: str, folder: Path) -> None:
@@ -18,6 +19,7 @@ def write(profile: Profile, text: str, folder: Path) -> None:
     (folder / "profile.html").write_text(page.page(profile, text, _times(profile), _shown(profile)), encoding="utf-8")
     (folder / "profile.json").write_text(json.dumps(as_data(profile), indent=1) + "\n", encoding="utf-8")
     (folder / "waiting.pb.gz").write_bytes(pprof.encoded(stacks(profile), profile.run.wall_s))
+    (folder / "trace.json.gz").write_bytes(trace.encoded(profile, _times_of_trace(profile)))
     (folder / "waiting.folded").write_text(as_folded(profile), encoding="utf-8")
 
 
@@ -95,6 +97,14 @@ def _times(profile: Profile) -> page.Times | None:
     return page.Times(
         on.column_ns, [(lock, [ns / on.column_ns for ns in timeline.columns(lock, on)]) for lock in locks]
     )
+
+
+def _times_of_trace(profile: Profile) -> trace.Times | None:
+    on = timeline.axis(profile)
+    if on is None:
+        return None
+    locks = [lock for lock in profile.locks[:_LOCKS_OF_TRACE] if lock.timeline]
+    return trace.Times(on.begin_ns, on.column_ns, [(lock, timeline.columns(lock, on)) for lock in locks])
 
 
 def _timeline(profile: Profile) -> dict | None:

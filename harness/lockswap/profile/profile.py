@@ -138,7 +138,7 @@ def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) ->
     begin_ns = time.monotonic_ns()
     time.sleep(seconds)
     try:
-        last = live.look(paths, pid)
+        last = live.look(paths, pid, with_history=True)
     except UserError as error:
         raise UserError(
             f"{error}; it ran for less than {seconds:g} s, `lockswap report DIR` has all, if it recorded into DIR"

@@ -152,6 +152,21 @@ class Unfinished:
         return site(list(self.stack)) or NOBODY
 
 
+@dataclass(frozen=True)
+class KeptWait:
+    """A wait that was recorded on its own. Times are CLOCK_MONOTONIC."""
+
+    lock: Lock
+    pair: Pair
+    pid: int
+    tid: int
+    begin_ns: int
+    end_ns: int
+    holder_tid: int  # 0: not known
+    kept_since_ns: int  # since when that thread's hold kept others waiting; 0: not known, or it was no hold
+    released_ns: int
+
+
 @dataclass
 class Profile:
     run: object
@@ -162,6 +177,7 @@ class Profile:
     processes: list[dict]
     changed: list[str]  # files that are not what ran any more
     unfinished: list[Unfinished] = field(default_factory=list)  # the longest first
+    kept_waits: list[KeptWait] = field(default_factory=list)
 
     @property
     def wait_ns(self) -> int:
@@ -203,6 +219,7 @@ class _Summary:
         self._names = names
         self.locks: dict[tuple, Lock] = {}
         self.unfinished: list[Unfinished] = []
+        self.kept_waits: list[KeptWait] = []
 
     def add(self, process: dict, frames: dict[int, list[int]]) -> None:
         """`frames` are those of _first_frames."""
@@ -224,6 +241,13 @@ class _Summary:
         for one in process["chains"]:
             if one["pair"] in numbered and one["cause"] in numbered:
                 numbered[one["pair"]][1].causes.append(Cause(*numbered[one["cause"]], one["ns"]))
+
+        began = process["started_ns"]
+        for begin, end, kept_since, released, pair, tid, holder_tid in process["waits_kept"]:
+            if pair in numbered:
+                hold = (began + kept_since, began + released) if kept_since else (0, 0)
+                who = (*numbered[pair], process["pid"], tid)
+                self.kept_waits.append(KeptWait(*who, began + begin, began + end, holder_tid, *hold))
 
     def _add_lock(self, process: dict, one: dict, stacks: dict[int, tuple]) -> Lock:
         place = site(list(stacks.get(one["stack"], ()))) or NOBODY
@@ -262,6 +286,7 @@ def summarise(recorded: dict, run: object) -> Profile:
         processes,
         names.changed,
         sorted(summary.unfinished, key=lambda one: -(one.age_ns or 0)),
+        summary.kept_waits,
     )
 
 

@@ -17,6 +17,7 @@ def difference(before: dict, after: dict) -> dict:
     locks = {one["class"]: one for one in before["locks"]}
     waited = {wait["class"] for one in after["threads_now"] for wait in one["waits"]}
     pairs = {_key(one): one for one in before["pairs"]}
+    begin_ns = before["now_ns"] - before["started_ns"]
     return after | {
         "locks": [
             new
@@ -24,6 +25,7 @@ def difference(before: dict, after: dict) -> dict:
             if _is_used(new := _lock(one, locks.get(one["class"]))) or one["class"] in waited
         ],
         "pairs": [new for one in after["pairs"] if (new := _pair(one, pairs.get(_key(one))))["waits"] > 0],
+        "waits_kept": [one for one in after["waits_kept"] if one[1] >= begin_ns],
         "chains": _chains(before["chains"], after["chains"]),
         "dropped": _less(after["dropped"], before["dropped"], after["dropped"]),
         "cost": _less(after["cost"], before["cost"], ("unwound", "unwind_ns", "start_ns")),
