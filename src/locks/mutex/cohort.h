@@ -88,7 +88,7 @@ class CohortMutex : public BlockLock<P, CohortMutex<P, W>, PartsPer::node> {
     return true;
   }
 
-  // Of a lock that nobody holds: nothing, as glibc's mutex.
+  // Does nothing if nobody holds the lock, as in glibc.
   void unlock() noexcept {
     Head* const h = state_.peek();
     const std::uint32_t node = h == nullptr ? 0 : h->node.load(relaxed);  // as in lock

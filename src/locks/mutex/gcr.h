@@ -52,7 +52,7 @@ class GcrMutex : public Lanes<P, W, Lock, GcrMutex<P, W, Lock>> {
   }
   bool try_lock() noexcept { return state_.head().lock.try_lock(); }
 
-  // Of a lock that nobody holds: nothing, as glibc's mutex.
+  // Does nothing if nobody holds the lock, as in glibc.
   void unlock() noexcept {
     if (Head* const h = state_.peek(); h != nullptr) [[likely]]
       h->lock.unlock();

@@ -75,7 +75,7 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PartsPer::cpu> {
     return take_all([](Mcs<P, W>& lock) { return lock.try_lock(); });
   }
 
-  // Of a lock that nobody holds: nothing, as glibc's mutex.
+  // Does nothing if nobody holds the lock, as in glibc.
   void unlock() noexcept {
     Head* const h = state_.peek();
     if (h == nullptr || h->held.load(relaxed) == 0) [[unlikely]]  // as in take_all

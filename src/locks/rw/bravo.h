@@ -70,8 +70,8 @@ class Bravo {
 
   static bool prepare() noexcept { return Core::prepare() && Slots::prepare(); }
 
-  // What an acquisition has come to, one of
-  //   a token                of a fast hold: where its slot is. Of a slow hold: 0, or core_token()
+  // How far an acquisition has come, which is one of
+  //   a token                for a fast hold, where its slot is; for a slow one, 0 or core_token()
   //   kBiasOff, kCollision   fast_read did not publish itself
   //   kRaced and a token     fast_read published itself in that slot, and must back out
   //   any other number       slow_read arrived at the underlying lock: what to wait for there

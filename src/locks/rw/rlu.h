@@ -190,7 +190,7 @@ class RluOver {
     state_.line.repair_after_fork(written);
   }
 
-  // Of a lock with holds that other threads released, sections may be left.
+  // Sections may be left if other threads released holds of this lock.
   void destroy() noexcept {
     if (state_.is_closed()) Readers<P>::drop(state_.domain());
   }
