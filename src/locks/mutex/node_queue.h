@@ -1,10 +1,10 @@
-// What the queue locks have in common (mcs.h, clh.h): a queue of nodes from the arena, into which a
-// thread comes by one exchange of the tail.
+// What the queue locks have in common (mcs.h, clh.h): a queue of nodes from the arena, which a
+// thread joins by one exchange of the tail.
 //
 // State (8 bytes, zero = free; node = 32-bit handle):
 //   tail    the newest node; 0: nobody holds the lock or waits
-//   holder  the holder's node; so any thread may release the lock
-// Invariant: holder is written by the holder alone.
+//   holder  the holder's node, which is why any thread may release the lock
+// Invariant: only the holder writes `holder`.
 #pragma once
 
 #include <cstdint>
