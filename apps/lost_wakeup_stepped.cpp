@@ -36,7 +36,7 @@ namespace {
 
 constexpr long kTrapFlag = 0x100;
 
-// Of the thread that is to be stopped.
+// The state of the thread that is to be stopped.
 std::atomic<bool> counts, stopped, goes_on, is_back;
 std::atomic<long> steps, stop_at;
 

@@ -141,15 +141,15 @@ struct Example {
   std::uint32_t stack, other_stack;  // of the two places: in the record, plus 1; 0 = not known
 };
 
-// The findings from this one on have two places more.
+// The findings from this one on have two more places.
 inline constexpr std::size_t kFirstWithMore = static_cast<std::size_t>(Finding::circle_with_reads);
 inline constexpr std::size_t kWithMore = kFindings - kFirstWithMore;
-// The first ones of these are circles.
+// The first of these are circles.
 inline constexpr std::size_t kCircles =
     static_cast<std::size_t>(Finding::wait_while_reading) - kFirstWithMore;
 
-// Of opposite orders: where each thread had taken the lock that it held. Of a wait: where the
-// writer asked, and nothing. Of a join: where it is, and nothing.
+// For opposite orders, where each thread had taken the lock that it held; for a wait, where the
+// writer asked; for a join, where that is. The last two have no second place.
 struct MorePlaces {
   Place place[2];
 };

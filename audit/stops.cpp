@@ -81,7 +81,7 @@ LOCKSWAP_EXPORTED int lockswap_setschedparam(pthread_t thread, int policy, const
   return error;
 }
 
-// Of a thread by the kernel's number of it; here only that of the caller.
+// Takes the kernel's id of a thread. Only the caller's is noted.
 LOCKSWAP_EXPORTED int lockswap_setscheduler(pid_t thread, int policy, const sched_param* p) {
   const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
   const bool notes = has_begun() && !me().busy;

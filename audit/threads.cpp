@@ -38,8 +38,8 @@ void Threads::add_records() noexcept {
   count_ += kInChunk;
 }
 
-// Of threads that ended with a mutex, which another thread may release yet, only if need be. The
-// end of some threads is not seen.
+// Returns a free record, after freeing those of threads whose end was not seen. One with a mutex,
+// which another thread may still release, is taken only if `also_with_mutexes`.
 ThreadRecord* Threads::free_record(bool also_with_mutexes) noexcept {
   for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
     if (r->serial.load(relaxed) != 0 && !r->is_watched && !has_thread(r->tid.load(relaxed))) {

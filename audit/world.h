@@ -46,8 +46,8 @@ bool is_alone(const Me& m) noexcept;
 // Locks in a child whose past is the parent's: their bytes may show holds that are not in the book.
 inline bool is_forked() noexcept { return world().number > 1; }
 
-// Of a thread whose policy is known to be one. site: where it was given that, or took its first
-// lock.
+// For a thread whose policy is known to be a real-time one. `site` is where the thread was given
+// that policy, or took its first lock.
 void note_real_time(pthread_t thread, std::uint64_t site) noexcept;
 
 // In a forked child, on kernels that do not empty the mapping.

@@ -10,9 +10,9 @@
 namespace lockswap {
 
 // Looks at what the references of all loaded objects are bound to now. What was unloaded before,
-// pointers from dlsym, and functions bound lazily and not called yet are not seen. For the end of a
-// process: some microseconds, and a millisecond for objects with many relocations. Of
-// mutexes and condition variables it looks where those are swapped, of rwlocks always.
+// pointers from dlsym, and functions bound lazily and not called yet are not seen. Called when a
+// process ends; takes some microseconds, or a millisecond for objects with many relocations.
+// Always looks at rwlocks' functions, and at those of mutexes and conditions if they are swapped.
 void find_bypasses(Bypasses& found, Swapped swapped) noexcept;
 
 }  // namespace lockswap

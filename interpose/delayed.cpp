@@ -26,7 +26,7 @@ using Slot = NativeAtomic<Word>;
 
 constexpr Word kChosen = 1;
 constexpr Word kUndecided = 2;
-// Of a chosen rwlock: a writer has it. Set and taken back by the writer, in its hold; so a reader
+// A writer holds this chosen rwlock. The writer sets it and clears it during its hold, so a reader
 // sees it unset, by the order that the lock itself makes.
 constexpr Word kWritten = 4;
 constexpr Word kFlags = kChosen | kUndecided | kWritten;

@@ -2,8 +2,8 @@
 // stdout. Exit status 2 if a file is no record of this version or the one before. The process may
 // still run.
 //
-// lockswap-profile-read --live FILE: of one of them that runs, by two looks: what its threads hold
-// and wait for is true for the time between. Of a process that has ended one look says as much.
+// lockswap-profile-read --live FILE: what the threads of a running process hold and wait for. It
+// looks twice, so that this is true for the time between; once if the process has ended.
 // The history of waits is left out, as it is long: --live-with-history has it.
 
 #include <algorithm>
@@ -68,7 +68,7 @@ void histogram(const char* name, const Number (&n)[Histogram::kBuckets]) {
   std::printf("]");
 }
 
-// Of all threads.
+// The sum over all threads.
 struct ModeSum {
   Number acquisitions = 0, contended = 0, wait_ns = 0, most_wait_ns = 0, long_waits = 0;
   Number timed_holds = 0, hold_ns = 0, most_hold_ns = 0;
@@ -217,8 +217,8 @@ void history(const File& file, bool with_entries) {
   std::printf("]");
 }
 
-// What the threads hold and wait for. Two looks, some time apart: what is in both is printed. Of a
-// process that has ended both are the same one.
+// What the threads hold and wait for. Prints what two looks, some time apart, have in common. If
+// the process has ended, both are the same one.
 class LiveThreads {
  public:
   LiveThreads(const File& first, const File& second, std::uint64_t now)

@@ -68,8 +68,8 @@ static_assert(Histogram::bucket(15) == 0 && Histogram::bucket(16) == 1);
 static_assert(Histogram::bucket(Histogram::begin(30)) == 30 &&
               Histogram::bucket(Histogram::begin(30) - 1) == 29);
 
-// Of one thread (or of several, one after the other), for one class of locks and one mode. The one
-// thread alone writes it: no atomic operation.
+// The counts of one thread (or of several, one after the other) for one class of locks and one
+// mode. Only that thread writes them, so no atomic operation is needed.
 struct ModeTally {
   std::uint64_t acquisitions;
   std::uint64_t next_drawn;  // that acquisition's hold is timed
@@ -87,8 +87,8 @@ struct ModeTally {
   };
   union {
     std::uint64_t split_ns;  // how long they were
-    // Of a condition variable: those after which the thread waited again without having given the
-    // mutex back.
+    // For a condition variable: wake-ups after which the thread waited again without having given
+    // the mutex back.
     std::uint64_t woken_in_vain;
   };
   std::uint64_t on_processor_ns;  // how much of split_ns the thread ran

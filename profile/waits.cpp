@@ -287,7 +287,7 @@ Release& announce_end(Thread& t, Object& o, const EndedHold& hold, std::uint64_t
 }
 
 void locate_release(Thread& t, const Object& o, Release& r, const void* caller) noexcept {
-  // relaxed, both: a guess. Of a short wait one frame will do, which costs no unwinding.
+  // relaxed, both: a guess. One frame will do for a short wait, and costs no unwinding.
   const bool whole =
       o.has_long_waits.load(relaxed) != 0 ||
       Ticks::ns_between(o.waits_since.load(relaxed), r.at.load(relaxed)) >= kThresholdNs / 2;

@@ -13,14 +13,14 @@ inline std::uint64_t max_of(std::uint64_t a, std::uint64_t b) noexcept { return 
 
 // --- holds
 
-// A hold that is drawn where holds tend to be long: how much of it will the thread run? False: it
-// has another one of the kind already.
+// Begins to measure how much of a drawn hold its thread runs, where holds tend to be long. Returns
+// false if the thread measures another hold already.
 bool begin_split(Thread& t, const void* lock, std::uint64_t since) noexcept;
-// Of a drawn hold.
+// Counts a drawn hold that has ended. `is_split`: begin_split returned true for it.
 void end_split(Thread& t, ModeTally& m, const void* lock, std::uint64_t since, bool is_split,
                std::uint64_t ns) noexcept;
 
-// A hold that is timed: it is drawn, or its thread had to wait.
+// Begins a hold that is timed because it is drawn, or because its thread had to wait.
 void begin_timed_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, bool sampled,
                       const void* caller) noexcept;
 
@@ -33,7 +33,7 @@ inline void write_hold(Hold& h, const void* lock, const Seen& seen, std::uint32_
   h.what.store(Hold::packed(seen.number, how), relaxed);
   h.object.store(reinterpret_cast<std::uint64_t>(o), relaxed);
 }
-// After a signal handler has written there.
+// Writes it again after a signal handler has written there.
 [[gnu::noinline]] void rewrite_hold(Hold& h, std::uint64_t address, Object* object,
                                     std::uint64_t what, const void* caller) noexcept;
 

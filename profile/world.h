@@ -25,13 +25,13 @@ struct alignas(64) Object {
   NativeAtomic<std::uint64_t> by_writer;    // the same, of those that were not a reader's
   NativeAtomic<std::uint64_t> waits_since;  // ticks: since when there have been waiters
   NativeAtomic<std::uint32_t> has_long_waits;  // above 0: waits here tend to be long
-  // Of a condition variable: the last signal. Of a barrier: for how many it is.
+  // For a condition variable, whether the last signal was for all; for a barrier, its count.
   NativeAtomic<std::uint32_t> was_for_all;
   NativeAtomic<Object*> mutex;          // of a condition variable: its last waiter's
   NativeAtomic<std::uint32_t> arrived;  // of a barrier: how many have come so far
   NativeAtomic<std::uint32_t> quiet;    // watched acquisitions that did not wait, one after another
 
-  // Of a mutex: a signalled thread is on its way to acquire it again.
+  // For a mutex: a signalled thread is on its way to acquire it again.
   static constexpr std::uint32_t kWoken = 1u << 31;
 
   // A bit of `what`: threads have waited here lately. Another thread may take the lock between a

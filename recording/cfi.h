@@ -25,8 +25,8 @@ struct Frame {
 };
 
 // Makes the frame its caller's. Returns false if it is the outermost one, or nothing is known of
-// it. Of the tables it reads what lies within the module, and of the stack what lies above the
-// frame: damaged tables give a wrong caller or none.
+// it. It reads tables only within the module, and the stack only above the frame, so that damaged
+// tables give a wrong caller or none.
 bool step(Frame& frame, const Loaded& module) noexcept;
 
 }  // namespace lockswap::recording

@@ -149,18 +149,18 @@ concept RwCore = LockCore<Core> &&
   { core.read_withdraw(attempt) } -> std::same_as<bool>;
 
   core.write_lock();
-  // The deadline is never nullptr. False: it has passed, and nothing is held.
+  // The deadline is never nullptr. Returns false if it has passed and nothing is held.
   { core.write_lock_until(deadline) } -> std::same_as<bool>;
-  // Never waits, but perhaps for a thread that is about to leave.
+  // Never waits, except perhaps for a thread that is about to leave.
   { core.try_write_lock() } -> std::same_as<bool>;
-  // By any thread.
+  // May be called by any thread.
   core.write_unlock();
 
-  // Glimpses, which may be old at once; by any thread. Of has_readers: it may be true when
-  // nobody reads, and is never false while a hold stays.
+  // Racy snapshots for any thread, which may be stale at once. has_readers() may be true when
+  // nobody reads, but is never false while a hold stays.
   { glimpse.has_readers() } -> std::same_as<bool>;
   { glimpse.has_writer() } -> std::same_as<bool>;
-  // A counter is about to overflow: admit no more readers (POSIX's EAGAIN).
+  // Whether a counter is about to overflow, so that readers must be refused (POSIX's EAGAIN).
   { glimpse.too_many_readers() } -> std::same_as<bool>;
 } && ReadHolds<Core>;
 
@@ -233,21 +233,21 @@ template <class Core>
 concept MutexCore = LockCore<Core> && IdleCore<Core> &&
     requires(Core& core, const Deadline* deadline) {
   core.lock();
-  // The deadline is never nullptr. False: it has passed, and nothing is held.
+  // The deadline is never nullptr. Returns false if it has passed and nothing is held.
   { core.lock_until(deadline) } -> std::same_as<bool>;
   // Never waits.
   { core.try_lock() } -> std::same_as<bool>;
-  // By any thread. Of a lock that nobody holds: does nothing, as glibc's mutex.
+  // May be called by any thread. Does nothing if nobody holds the lock, as in glibc.
   core.unlock();
 };
 
 // Optional: lock and unlock have a fast part, which makes no call and needs no stack frame, and a
-// slow part, which goes on after it. A 0 of the fast part says that all is done.
+// slow part, which goes on after it. If the fast part returns 0, all is done.
 template <class Core>
 concept FastMutexCore = MutexCore<Core> &&
     requires(Core& core, std::uint64_t arrival, std::uint32_t rest) {
-  // 0: the lock is held. kNotBegun: nothing was done, go on with lock. Else go on with
-  // slow_lock.
+  // Returns 0 if the lock is held, or kNotBegun if nothing was done: go on with lock. Otherwise
+  // go on with slow_lock.
   { core.fast_lock() } -> std::same_as<std::uint64_t>;
   requires std::same_as<decltype(Core::kNotBegun), const std::uint64_t>;
   core.slow_lock(arrival);

@@ -50,13 +50,13 @@ class ArenaChunks {
   static constexpr std::uint64_t kHandles = std::uint64_t{1} << 30;
   static constexpr std::size_t kUnit = Size::kUnit;
 
-  // At start-up, by one thread: the first chunk. False: there is no memory.
+  // Called at start-up by one thread: maps the first chunk. Returns false if there is no memory.
   static bool prepare() noexcept { return newest_.load(relaxed) != nullptr || grow(nullptr); }
 
   [[gnu::always_inline]] static void* at(Handle h) noexcept {
     return reinterpret_cast<void*>(base_ + std::uintptr_t{h} * kUnit);
   }
-  // Of a node.
+  // Returns the handle of a node.
   static Handle handle_of(const void* node) noexcept {
     return static_cast<Handle>((reinterpret_cast<std::uintptr_t>(node) - base_) / kUnit);
   }

@@ -60,15 +60,15 @@ concept PlatformProcesses = requires(std::uint64_t word, std::uint32_t tid, cons
   // kStampTop does not count.
   { P::is_ancestor(word) } -> std::same_as<bool>;
   { P::is_ancestor_seal(word) } -> std::same_as<bool>;
-  // Of a thread of that process, this one or an ancestor: the id of the thread that forked, if
-  // it was that thread, under the id that it has here; else `tid` itself.
+  // `tid` was a thread of that process, which is this one or an ancestor. If it is the thread that
+  // forked, returns the id that the thread has here; otherwise returns `tid` itself.
   { P::survivor(tid, word) } -> std::same_as<std::uint32_t>;
-  // Whether other processes see what is stored at the address. Dear.
+  // Whether the address is in shared memory. Expensive.
   { P::is_shared(address) } -> std::same_as<bool>;
-  // Of the system's own lock: whether a thread reads it, or waits to, which is a hint.
+  // Whether a thread reads the system's own lock, or waits to read it. Only a hint.
   { P::system_is_read(lock) } -> std::same_as<bool>;
-  // Of the system's own lock, in a forked child: whether a thread is in for writing; and making
-  // it anew, with nobody waiting, held by the writer if `written` (system_rwlock.h).
+  // For a forked child: whether a writer holds the system's own lock, and how to reset that lock,
+  // so that nobody waits for it and the writer holds it if `written` (system_rwlock.h).
   { P::system_is_written(lock) } -> std::same_as<bool>;
   P::system_renew(mutable_lock, written);
 };

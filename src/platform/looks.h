@@ -27,7 +27,7 @@ enum class Look : std::uint8_t {
 
 class Looks {
  public:
-  // Of our contract word: a writer waits for readers. registry/lock_checks.cpp compares it with
+  // In our contract word: a writer waits for readers. registry/lock_checks.cpp compares it with
   // posix/rw_word.h, which this layer may not include.
   static constexpr std::uint32_t kDraining = 8;
 

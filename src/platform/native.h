@@ -85,7 +85,7 @@ struct Native {
     return Survivor::id_of(tid, process);
   }
   static bool is_shared(const void* p) noexcept { return is_shared_memory(p); }
-  // Of whole words.
+  // `bytes` is a multiple of a word's size.
   static bool is_blank(const void* p, std::size_t bytes) noexcept {
     const auto* const words = static_cast<const std::uint64_t*>(p);
     for (std::size_t i = 0; i < bytes / sizeof *words; ++i) {

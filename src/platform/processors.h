@@ -26,16 +26,16 @@ constexpr std::uint32_t worth_spinning(std::uint32_t pauses, const Processors& p
   return p.whole() < 2 ? 0 : pauses;
 }
 
-// Where the threads may run that have asked. Threads may be bound to one processor each, so what
+// Where the threads that have asked may run. Threads may be bound to one processor each, so what
 // counts is what the last few of them may use together. The kernel says it of one thread.
 class Affinity {
  public:
   static constexpr std::uint32_t kWindow = 8;
 
-  // Of the calling thread, and those that asked before: of at least the last kWindow times, and at
-  // most twice as many. `last`: the system refuses to say.
+  // How many processors the calling thread and those that asked before may use together: at least
+  // the last kWindow of them, at most twice as many. Returns `last` if the system refuses to say.
   std::uint32_t together(std::uint32_t last) noexcept;
-  // Of the calling thread alone; what was found before is forgotten.
+  // The same for the calling thread alone; forgets what was found before.
   std::uint32_t alone(std::uint32_t last) noexcept;
 
  private:
@@ -45,7 +45,7 @@ class Affinity {
   std::uint32_t asked_ = 0;
 };
 
-// At start-up: some tens of microseconds. What the system refuses to say keeps its value in `last`.
+// At start-up; takes some tens of microseconds. What the system refuses to say is as in `last`.
 // It allocates nothing, leaves errno alone, and is async-signal-safe. `root` is as for read_quota.
 Processors read_processors(const Processors& last, const char* root = "",
                            KeptQuota* keeps = nullptr) noexcept;

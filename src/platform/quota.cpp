@@ -51,7 +51,7 @@ std::uint64_t percent(std::uint64_t quota, std::uint64_t period) noexcept {
   return period == 0 || quota > kMost ? kNoQuota : quota * 100 / period;
 }
 
-// Of what the files say. "max", and a number below 0, is no quota.
+// These parse what the files contain. "max" or a negative number means that there is no quota.
 std::uint64_t percent_v2(const char* text) noexcept {
   std::uint64_t quota = 0, period = 0;
   return read_number(text, quota) && read_number(text, period) ? percent(quota, period) : kNoQuota;
@@ -107,9 +107,9 @@ Quota quota_of(const char* folder, bool is_v2, KeptQuota* keeps) noexcept {
   return found;
 }
 
-// Of the group and those above it, up to the first `top` bytes of `folder`, which is used up.
-// A container may see its own group as the top, under a name that is not here: then the folders of
-// the name are absent, and the top answers.
+// The smallest quota of the group and those above it, up to the first `top` bytes of `folder`,
+// which is cut short on the way. A container may see its own group as the top, under a name that
+// does not exist here: then the folders of that name are absent, and the top answers.
 Quota smallest(char* folder, std::size_t top, bool is_v2, KeptQuota* keeps) noexcept {
   Quota all;
   std::size_t end = top;

@@ -13,16 +13,16 @@ namespace lockswap {
 
 constexpr std::uint32_t kDeadlinePolicy = 6;  // SCHED_DEADLINE, which glibc's header lacks
 
-// Whether the kernel runs a thread of this policy before all that have no such one, for as long as
-// the thread likes.
+// Whether the kernel runs a thread of this policy before all threads without such a policy, for as
+// long as the thread likes.
 inline bool is_real_time(std::uint32_t policy) noexcept {
   policy &= ~std::uint32_t{SCHED_RESET_ON_FORK};
   return policy == SCHED_FIFO || policy == SCHED_RR || policy == kDeadlinePolicy;
 }
 
-// Of the thread with that id; 0: the calling one. 1 to 99 under SCHED_FIFO and SCHED_RR, 100 under
-// SCHED_DEADLINE, which goes before them; else 0, also if the kernel does not answer (a filter, a
-// thread that is gone).
+// The priority of the thread with that id, where 0 is the calling one: 1 to 99 under SCHED_FIFO and
+// SCHED_RR, 100 under SCHED_DEADLINE, which goes before them. Otherwise 0, also if the kernel does
+// not answer (because of a filter, or because the thread is gone).
 inline std::uint32_t real_time_priority(std::uint32_t tid) noexcept {
   struct {  // the kernel's sched_attr, as it was at first
     std::uint32_t size, policy;

@@ -33,17 +33,17 @@ struct CondOps {
   LOCKSWAP_TABLE(CondOps, LOCKSWAP_COND_FUNCTIONS)
 };
 
-// What condition variables of ours ask of mutexes besides.
+// What else our condition variables need from mutexes.
 struct MutexOfConds {
   bool (*is_ours)(pthread_mutex_t*);  // it is not glibc's
-  // Of one of ours: a thread begins to wait on a condition variable with it, or has it again.
+  // Only for ours: a thread begins to wait on a condition variable with it, or has it again.
   void (*count_waiter)(pthread_mutex_t*, bool begins);
 };
 
 inline constinit MutexOps system_mutex{};
 inline constinit CondOps system_cond{};
-// Of programs linked before glibc 2.3.2, with an object of another layout; no clockwait. On
-// architectures that are younger the same as system_cond.
+// For programs linked before glibc 2.3.2, whose objects have another layout; without clockwait. On
+// newer architectures it is the same as system_cond.
 inline constinit CondOps system_old_cond{};
 
 }  // namespace lockswap

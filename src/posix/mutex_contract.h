@@ -75,11 +75,11 @@ class MutexContract {
 
   // --- the stages. A fast one returns 0, or what the slow one goes on with.
 
-  // A normal or adaptive mutex that this process has adopted.
+  // Whether it is a normal or adaptive mutex that this process has adopted.
   static bool is_plain(const Frame& f) noexcept {
     return Adoption<P, WordHas::seal, 0, kMark>::is_done(f.contract);
   }
-  // Of a plain mutex.
+  // Only for a plain mutex.
   [[gnu::always_inline]] static std::uint64_t fast_lock(Frame& f) noexcept {
     // relaxed: the word does not change.
     if (!has_id_at(f.contract.load(relaxed))) return kNotBegun;
@@ -88,7 +88,7 @@ class MutexContract {
       own(f, P::tid_if_known());
     return rest;
   }
-  // Of a mutex that the calling thread, whose id this is, does not own.
+  // Only for a mutex that the calling thread, whose id is `me`, does not own.
   [[gnu::always_inline]] static std::uint64_t fast_lock(Frame& f, std::uint32_t me) noexcept {
     const std::uint64_t rest = fast_core_lock(f);
     if (rest == 0) [[likely]]
@@ -103,7 +103,7 @@ class MutexContract {
     }
     own(f, my_id());
   }
-  // Of a plain mutex by any thread; of another one's last hold by its owner.
+  // Any thread may release a plain mutex, but only the owner the last hold of another one.
   [[gnu::always_inline]] static std::uint32_t fast_unlock(Frame& f) noexcept {
     f.owner.store(0, relaxed);  // nobody but the owner looks for a certain id
     P::check([&f] { return !f.core.idle(); });

@@ -128,7 +128,7 @@ class Relay {
  private:
   static constexpr std::uint32_t kMaking = 1u << 31;
   static constexpr Handle kNotMade = ~Handle{0};
-  // Of so few, all may be awake.
+  // If there are no more members than this, all of them may be awake.
   static constexpr std::uint32_t kAwake = P::kMostAwake;
 
   // Wakes one that sleeps. Those that do not sleep, or wake up later, are guards by themselves.

@@ -81,7 +81,7 @@ class RwContract {
 
  public:
   using Frame = typename Lock::Frame;
-  // Of unmarked locks. A marked one lets readers first.
+  // These hold for unmarked locks. A marked one prefers readers.
   static constexpr Claims kClaims = Lock::kClaims;
 
   static bool prepare() noexcept { return Lock::prepare(); }

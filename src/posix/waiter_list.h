@@ -38,7 +38,7 @@ struct alignas(64) CondNode {
   typename P::template atomic<std::uint32_t> tid;       // of its thread
   typename P::template atomic<std::uint64_t> mutex;     // its address, or 0: Condvar::kNoRelay
   typename P::template atomic<std::uint32_t> priority;  // 0: none; WaiterList::kNotAsked
-  // Of a relay (relay.h): the first node; and in that one, which comes next, and its users.
+  // For a relay (relay.h): its first node; and, in that one, the next to be opened and the users.
   typename P::template atomic<std::uint32_t> relay;
   typename P::template atomic<std::uint32_t> left;
   typename P::template atomic<std::uint32_t> users;
@@ -52,12 +52,12 @@ class WaiterList {
   using Nodes = typename P::template nodes<Node>;
   using Handle = std::uint32_t;
 
-  // Of gates.
+  // The values and flags of a gate, and the channel on which its thread sleeps.
   enum : std::uint32_t { kOpen = 0, kQueued = 1, kWithdrawing = 4, kChained = 8, kSignalled = 16 };
   static constexpr std::uint32_t kSleeper = 2;
   static constexpr std::uint32_t kGuard = 32;
   static constexpr std::uint32_t kChannel = 1;
-  // Of priorities.
+  // A priority that nobody has asked the kernel for yet.
   static constexpr std::uint32_t kNotAsked = ~std::uint32_t{0};
 
   // 0: the list is empty. relaxed: a caller without the latch takes it for a hint.

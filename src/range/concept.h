@@ -20,13 +20,13 @@ concept RangeLockBasics = requires(Lock& lock, const RangeRequest& request, Rang
   requires std::same_as<decltype(Lock::kCanShare), const bool>;
   // Whether threads may hold several ranges as long as they acquire them in one order.
   requires std::same_as<decltype(Lock::kHoldsMany), const bool>;
-  // Acquires without what a fast path tries first; the results are those of acquire_range
-  // (stages.h). One without a fast path has no other way.
+  // Acquires without trying a fast path first; the results are those of acquire_range
+  // (stages.h). A lock without a fast path has no other way.
   { lock.acquire_slowly(request, options, out) } -> std::same_as<int>;
   // The same for a release.
   lock.release_slowly(node);
-  // Of a range that is held: whether the calling thread acquired it; whether it is shared, if
-  // the calling thread did.
+  // For a range that is held: whether the calling thread acquired it and, if so, whether it is
+  // shared.
   { Lock::is_mine(mine) } -> std::same_as<bool>;
   { Lock::is_shared(mine) } -> std::same_as<bool>;
   // Whether a range is held, when no thread acquires or releases. It may take released nodes out.
@@ -61,10 +61,10 @@ template <class Lock>
 concept FastRangeLock = RangeLock<Lock> &&
     requires(Lock& lock, std::uint64_t at, bool shared, typename Lock::Node*& out,
              typename Lock::Node* node) {
-  // Nobody else holds a range, and the thread has a node at hand. False: nothing was done, go on
-  // with acquire_slowly.
+  // Acquires if nobody else holds a range and the thread has a node at hand. Otherwise returns
+  // false, and nothing was done: go on with acquire_slowly.
   { lock.acquire_alone(at, at, shared, out) } -> std::same_as<bool>;
-  // False: nothing was done, go on with release_slowly.
+  // Returns false if nothing was done: go on with release_slowly.
   { lock.release_alone(node) } -> std::same_as<bool>;
 };
 
@@ -72,17 +72,17 @@ concept FastRangeLock = RangeLock<Lock> &&
 template <class Lock>
 concept UpgradableRangeLock = SharingRangeLock<Lock> &&
     requires(Lock& lock, typename Lock::Node* node) {
-  // The caller's shared range becomes exclusive: 0. EBUSY: another that overlaps it is held, or
-  // has waited since before it came.
+  // Makes the caller's shared range exclusive and returns 0; EBUSY if another that overlaps it is
+  // held, or has waited since before it came.
   { lock.try_upgrade(node) } -> std::same_as<int>;
 };
 
 // Optional: the units are cut into segments, and the lock has memory of its own.
 template <class Lock>
 concept SegmentedRangeLock = RangeLock<Lock> && requires(Lock& lock, std::uint64_t segment) {
-  // Of a new lock, by one thread: how many units a segment has; 0: the default.
+  // Called on a new lock by one thread, with how many units a segment has; 0 is the default.
   lock.begin(segment);
-  // A lock that is not busy is destroyed.
+  // Destroys a lock that is not busy.
   lock.end();
 };
 

@@ -69,8 +69,8 @@ concept ReaderAccess = requires(std::uint32_t place, std::uint64_t domain, std::
   // After heavy_fence: waits until those have left. acquire: their critical sections. Calls
   // before_wait before each wait. False: the deadline has passed (nullptr: there is none).
   { Access::wait(domain, deadline, before_wait) } -> std::same_as<bool>;
-  // Of a closed domain, without heavy_fence: empties a section of whichever thread. False: there is
-  // none.
+  // Empties a section of a closed domain, whichever thread's it is, without heavy_fence. Returns
+  // false if there is none.
   { Access::vacate_any(domain) } -> std::same_as<bool>;
 };
 

@@ -18,19 +18,19 @@ concept PooledNode = requires(T& node, const T& glimpse) {
   // The pools', while the node is in one of them.
   requires std::same_as<decltype(node.below), T*>;
   requires std::same_as<decltype(node.batch), T*>;
-  // Of a node that no walk can meet any more: whether a thread still looks at it, by a pin that it
-  // took in a walk. acquire: what that thread did before it let go.
+  // Whether a thread still looks at a node that no walk can meet any more, by a pin that it took in
+  // a walk. acquire: what that thread did before it let go.
   { glimpse.pinned() } -> std::same_as<bool>;
 };
 
-// Of one thread.
+// The nodes of one thread.
 template <class T>
 struct NodeStack {
   T* top = nullptr;
   std::uint32_t count = 0;  // of nodes; in the stack of a thread that has ended it may be wrong
 
   bool empty() const noexcept { return top == nullptr; }
-  // Not of an empty one.
+  // The stack must not be empty.
   T* pop() noexcept {
     T* n = top;
     if (n == nullptr) __builtin_unreachable();

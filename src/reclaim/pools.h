@@ -43,7 +43,7 @@
 
 namespace lockswap {
 
-// Of all pools of a process; each a glimpse.
+// Counts over all pools of a process, each a racy snapshot.
 struct PoolCounts {
   std::uint64_t nodes;     // that were mapped
   std::uint64_t growths;   // how often more had to be mapped, beside each thread's first

@@ -124,7 +124,7 @@ bool swaps_conds(const Config& config) noexcept {
 
 namespace {
 
-// Of a process whose mutexes are all glibc's.
+// For a process whose mutexes are all glibc's.
 constexpr MutexOfConds kGlibcsMutexes{
     .is_ours = [](pthread_mutex_t*) { return false; },
     .count_waiter = [](pthread_mutex_t*, bool) {},  // never called

@@ -51,14 +51,14 @@ inline constexpr Field kAllFields[] = {
     {"phases", Event::phase},
     {"naps", Event::nap},
     {"to_glibc", Event::to_glibc},
-    // Of mutexes.
+    // For mutexes.
     {"acquisitions", Event::mutex_lock},
     {"hand_offs", Event::mutex_hand_off},
     {"naps", Event::mutex_nap},
     {"failed_tries", Event::mutex_failed_try},
     {"timeouts", Event::mutex_timeout},
     {"to_glibc", Event::mutex_to_glibc},
-    // Of condition variables, which no mutex has.
+    // For condition variables only.
     {"waits", Event::cond_wait},
     {"wait_timeouts", Event::cond_timeout},
     {"signals", Event::cond_signal},
@@ -70,7 +70,7 @@ inline constexpr auto kOfOneMutex = kMutexFields.first<6>();
 inline constexpr auto kOfConds = kMutexFields.last<4>();
 static_assert(kFields.size() + kMutexFields.size() == std::size(kAllFields));
 
-// Of a policy, what stands in the place of a lock's name.
+// What a policy has in the place of a lock's name.
 inline constexpr const char* kByPolicy = "policy";
 inline const char* name_of_lock(const Config& config) noexcept {
   return config.policy != nullptr ? kByPolicy : rwlock_of(config).name;

@@ -19,8 +19,8 @@
 // each time in a new space; --threads and the options of workloads mean nothing then.
 // docs/vm-traces.md.
 //
-// --pages 2m: a fault in memory fills a page of 2 MB where its region has all of it. Of such a page
-// programs touch one small page, as the others' accesses would be no faults; a trace is replayed as
+// --pages 2m: a fault in memory fills a page of 2 MB where its region has all of it. Programs touch
+// one small page of it, because accesses to the others would be no faults; a trace is replayed as
 // it is.
 //
 // --design rwlock takes pthread_rwlock_t, which lockswap swaps; rwlock:LOCK is the same with that

@@ -7,7 +7,7 @@
 // tree with its grace periods; plain-memb, plain-qsbr: a tree of the same shape, on it alone.
 // Readers of Bonsai trees take no lock; their writers take a mutex.
 // The map is filled with --regions random keys of twice as many; then each operation takes a random
-// key. Of the updates half insert and half erase.
+// key. Half of the updates insert, and half erase.
 //
 // Prints the lines of common/report.h, in which reads are searches and writes are updates that were
 // tried, and "regions N height H garbage G": what is there at the end, the height of a Bonsai tree
@@ -240,7 +240,7 @@ int main(int argc, char** argv) {
   options.number("--updates", update_share, 0, 1, "share of insertions and erasures");
   options.parse(argc, argv);
 
-  // Of the locks in the nodes of a skip list.
+  // For the locks in the nodes of a skip list.
   lockswap::Native::set_most_pauses(50, {.allowed = std::thread::hardware_concurrency()});
   for (const Entry& e : kStructures) {
     if (structure == e.name) e.run(plan, static_cast<std::uint32_t>(regions), update_share);

@@ -7,7 +7,7 @@
 // Without --locks: ranges if LOCKSWAP_RANGE is set, else nodes, so that a campaign's baselines are
 // the paper's orig.
 // The list is filled with --fill random keys of --keys by random insertions; then each operation
-// takes a random key. Of the updates half insert and half remove.
+// takes a random key. Half of the updates insert, and half remove.
 //
 // Prints the lines of common/report.h, in which reads are searches and writes are updates that were
 // tried, and "nodes N node_bytes B": nodes at the end and bytes of one, links included. Exit
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (fill > keys / 4 * 3) options.refuse("--fill takes at most three quarters of --keys");
 
-  // Of the nodes' locks; the range locks' is LOCKSWAP_SPIN.
+  // For the nodes' locks; that of the range locks is LOCKSWAP_SPIN.
   lockswap::Native::set_most_pauses(50, {.allowed = std::thread::hardware_concurrency()});
   const auto k = static_cast<std::uint32_t>(keys);
   const auto f = static_cast<std::uint32_t>(fill);

@@ -33,7 +33,7 @@ def listed(program: Path, *arguments: str) -> list[str]:
     """Googletest's cases in a program."""
     command = [os.environ["TESTS_EMULATOR"], str(program), "--gtest_list_tests", *arguments]
     suite, cases = "", []
-    # Of several cases the conformance programs run none, and say so by their status.
+    # The status is ignored: conformance programs run a single case, and fail when several are listed.
     for line in subprocess.run(command, check=False, capture_output=True, text=True).stdout.splitlines():
         if line.startswith(" "):
             cases.append(suite + line.split("#")[0].strip())

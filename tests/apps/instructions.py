@@ -23,14 +23,14 @@ SLACK = 3
 
 
 def bounds(registry: Path) -> dict[str, int]:
-    """Of a pair of acquire and release, with the loop around it. glibc's own take 69, its mutex 63."""
+    """The most instructions for an acquire and a release, with the loop. glibc's rwlock takes 69, its mutex 63."""
     listed = json.loads(subprocess.run([registry], check=True, capture_output=True, text=True).stdout)
     kinds = (("", listed["rwlocks"]), ("mutex:", listed["mutexes"]))
     return {kind + row["name"]: row["most_instructions"] for kind, rows in kinds for row in rows if not row["chooses"]}
 
 
 def instructions(library: Path, apps: Path, mode: str, variables: Mapping[str, str]) -> float:
-    """Of a pair, after the program has warmed up; what a round has to do besides is a fraction of one."""
+    """Per pair, after the program has warmed up. What else a round has to do is a fraction of an instruction."""
     pairs = 20_000
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=*measured_round*"]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}

@@ -771,7 +771,7 @@ static void many(void) {
   free(locks);
 }
 
-// Of the kind whose writers go first: under glibc's default they may starve, which is a finding.
+// Their writers go first: under glibc's default kind they may starve, which would be a finding.
 static pthread_rwlock_t fair[2] = {PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP,
                                    PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP};
 static void* busy(void* unused) {

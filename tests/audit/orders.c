@@ -132,7 +132,7 @@ static void gates(void) {
   run(gated, deposit);
   run(gated, withdraw);
 }
-// Of three threads two have the gate: these two never meet.
+// Only two of the three threads take the gate, so these two never meet.
 static void gate_of_two(void) {
   run(gated, deposit);
   run(gated, pass_on);

@@ -276,7 +276,7 @@ def test_where_a_lock_was_taken_that_a_thread_left_behind(audit):
 
 
 def functions(example: dict) -> list[str]:
-    """Of the program, without the line: where it happened, the other place, and more of them."""
+    """The functions where it happened, where the other place is, and where more are; without lines."""
     return [place.split(",")[0] for place in (example["at"], example["other_at"], *example["more_at"])]
 
 

@@ -235,7 +235,7 @@ TEST(CondRelease, SignalBesideStoppedWaiters) {
 
 namespace {
 
-// Of the calling thread, on one processor. False: it may not have such a policy.
+// Binds the calling thread to a processor, too. Returns false if it may not have such a policy.
 bool become_real_time(int priority, int cpu) {
   cpu_set_t one;
   CPU_ZERO(&one);

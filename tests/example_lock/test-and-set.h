@@ -47,7 +47,7 @@ class TestAndSet {
   }
   bool lock_until(const Deadline* deadline) noexcept { return try_lock() || lock_slowly(deadline); }
 
-  // Of a mutex that nobody holds: nothing, as glibc's.
+  // Does nothing if nobody holds the mutex, as in glibc.
   void unlock() noexcept {
     if (is_free(word_.load(relaxed))) return;
     const std::uint32_t v = word_.exchange(0, release);  // the critical section

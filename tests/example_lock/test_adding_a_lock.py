@@ -194,7 +194,7 @@ def test_a_line_that_is_none_stops_the_build(copy):
 
 
 MADE_OF_LISTS = ("lockswap-registry", "lockswap-explore", "rw_stress_tsan", "mutex_stress_tsan", "range_stress_tsan")
-# Of each kind a shipped header, and members that it loses: of all locks, of its kind, and of a part of its concept.
+# A shipped header of each kind, and members that it loses: of all locks, of its kind, and of a part of its concept.
 MEMBERS = {
     "locks/rw/pf-t.h": ("rw_list.def", "pf-t", ("kClaims", "kInfo", "write_lock_until", "read_unlock")),
     "locks/mutex/clh.h": ("mutex_list.def", "clh", ("kInfo", "lock_until", "idle")),

@@ -11,7 +11,7 @@ namespace lockswap::explore {
 namespace {
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-// Of processor time. An execution takes microseconds.
+// In processor time. An execution takes microseconds.
 constexpr int kSecondsBetweenLooks = 2;
 
 const CrashReport* report = nullptr;

@@ -22,7 +22,7 @@ const MutexScripts kGeneral = {
     {"far-2", {"W u", "farW u", "farW u"}},
     // The two are at the same node.
     {"far-beside", {"W u", "", "farW u"}},
-    // Of the last two tries one gets it: only a hold is in the way of the other.
+    // One of the last two tries gets it: only a hold is in the way of the other.
     {"try-one", {"W u tryW +1 u ?1", "", "tryW +1 u"}},
     {"try-behind", {"W +1 ?2 u tryW +3 u ?3", "?1 timedW! +2", "?2 tryW +3 u"}},
     // A free mutex must be had, also by a try and by a call whose deadline has passed.

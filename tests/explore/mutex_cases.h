@@ -35,7 +35,7 @@ constexpr Bounds kOldestQuick{2, 0, 0, 1};
 // Where time passes at any moment, and each step is many.
 constexpr Bounds kTimes{0, 0, 0, 2};
 
-// Of queues, at full length.
+// For queues, at full length.
 constexpr Bounds kQueue{3, 1, 0, 1};
 
 struct MutexScript {
@@ -70,13 +70,13 @@ extern const MutexScripts kWound;
 extern const MutexScripts kMoreCond;
 extern const MutexScripts kMoreManyCond;
 extern const MutexScripts kCondQueue;
-// Of mutexes that ration hand-offs.
+// For mutexes that ration hand-offs.
 extern const MutexScripts kRationed;
 extern const MutexScript kOldest;
 extern const MutexScripts kRationedMany;
 extern const MutexScripts kUrgent;
 extern const MutexScript kLifted;
-// Numbers in locks have so many bits.
+// How many bits the numbers in locks have.
 constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
 
 class MutexBuilder {

@@ -74,7 +74,7 @@ class Observer {
   };
 
   Thread& me() { return threads_[machine.current()]; }
-  // Of a thread that is gone.
+  // What a thread that is gone held, or perhaps did.
   struct Ghost {
     bool is_write;
     bool holds;  // false: perhaps

@@ -88,7 +88,7 @@ class Overdue {
   std::array<Held, kPlaces> held_{};
   std::array<bool, kPlaces> readers_exclude_{};
   int moments_ = 0;
-  // Of each signal that nobody has come back from yet: the threads that it may be for, a bit each.
+  // For each signal that nobody has come back from yet, the threads that it may be for, as bits.
   std::vector<std::uint32_t> signals_;
 };
 

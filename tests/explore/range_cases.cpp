@@ -22,7 +22,7 @@ constexpr Bounds kQueue{1, 0, 0, 1};
 // Switches in the quick bounds of locks whose lists are list-rw's, where they are explored further,
 // and of waiters that sleep, since nobody waits in a walk.
 constexpr int kBriefly = 1;
-// Of three threads: the locks inside are explored by themselves.
+// For three threads, because the locks inside are explored by themselves.
 constexpr Bounds kOutside{1, 0, 0, 1};
 
 struct Script {

@@ -36,7 +36,7 @@ extern const Scripts kCrossed;
 extern const Scripts kMoreFork;
 extern const Scripts kWound;
 extern const Scripts kWoundGenerations;
-// Of locks that ration hand-offs.
+// For locks that ration hand-offs.
 extern const Scripts kRationed;
 extern const Script kOldest;
 extern const Script kTwoHandOffs;
@@ -48,8 +48,8 @@ extern const Script kForkNew;
 extern const Script kGivenUpTwice;
 extern const Script kOutBetween;
 constexpr Bounds kComesRoundBounds{2, 0, 0, 1, 0};
-// Of quick runs, where a script's own events bring the threads to where it happens: orders are
-// looked at by the scripts that leave them free.
+// For quick runs of scripts whose own events bring the threads to where it happens: the orders are
+// explored by the scripts that leave them free.
 constexpr Bounds kSequence{1, 0, 0, 1};
 constexpr Bounds kOneSwitch{1, 0, 0, 0};
 // Where it takes a second switch.
@@ -67,7 +67,7 @@ constexpr Bounds kFewerStale{2, 1, 1, 1};
 constexpr Bounds kGivenUpTwiceBounds{1, 0, 0, 2, 0};
 constexpr Bounds kOutBetweenBounds{1, 0, 0, 1, 0};
 
-// Of the general ones, for every lock and wait policy.
+// Those of the general scripts that every lock and wait policy runs.
 constexpr const char* kEach[] = {"1w2r", "2w1r"};
 // BRAVO: reads after the bias was taken away, of which each second one may put it back.
 extern const Scripts kUnbiased;
@@ -75,8 +75,8 @@ extern const Scripts kUnbiased;
 constexpr const char* kForkSystems[] = {"fork-reader", "fork-recursive", "fork-hold-stays",
                                         "fork-write",  "fork-crowd-w",   "fork-again-w"};
 
-// Of those about patience, for every lock and wait policy; and of all, those in which patience may
-// run out at any time.
+// Those of the scripts about patience that every lock and wait policy runs; and, of all scripts,
+// those in which patience may run out at any time.
 constexpr const char* kPatienceEach[] = {"helper"};
 constexpr const char* kImpatient[] = {"1w2r",       "2w1r",      "timed-write",
                                       "timed-read", "recursive", "foreign",

@@ -60,10 +60,10 @@ struct Case {
   // Readers have patience, which runs out when no thread can go on; `impatient`: at any time.
   bool patient = false;
   bool impatient = false;
-  // Of a lock that rations hand-offs: each release hands off; a kept lock may be taken back.
+  // For a lock that rations hand-offs: each release hands off; a reserved lock may be taken back.
   bool at_once = false;
   bool takes_back = false;
-  // Of such a lock: each thread that finds it taken naps, and has releases counted.
+  // For such a lock: each thread that finds it locked takes a back-off sleep and counts releases.
   bool leaves_to_one = false;
   bool ticks = false;   // the clock goes on at each look: an inhibition lasts
   bool seldom = false;  // a reader thinks of the bias at every other slow read alone

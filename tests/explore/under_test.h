@@ -37,7 +37,7 @@ class LockUnderTest {
   virtual bool tells_deadlocks() const { return false; }
   virtual Claims claims() const = 0;
 
-  // Of a mutex: the condition variables that are used with it, by number.
+  // For a mutex: the condition variables that are used with it, by number.
   virtual int cond_wait(int, How, const Interruption&) {
     machine.fail("it has no condition variable");
   }

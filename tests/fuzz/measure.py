@@ -54,7 +54,7 @@ def measure(race: str, seeds: int, cap: int) -> tuple[float, int, float]:
 
 
 def failures_of_turns(runs: int, settings: str = "", first: int = 0, words: tuple[str, ...] = ()) -> int:
-    """Of the program whose race is in the order of waiting threads alone; each run has a seed of its own.
+    """How often the program fails whose only race is in the order of waiting threads; each run has its own seed.
 
     `words`: ("signal",) if they wait for a condition variable.
     """

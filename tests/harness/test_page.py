@@ -80,7 +80,7 @@ def test_text_can_be_read_in_both_themes(browser, pages, kind, dark):
 
 
 def colors(browser) -> dict:
-    """Of the page and of one plot's parts."""
+    """The colors of the page and of one plot's parts."""
     return browser.run(
         """
         const fill = (selector) => getComputedStyle(document.querySelector(selector)).fill;

@@ -163,7 +163,7 @@ def test_lock_check_counts_mutexes_where_those_are_swapped(repo):
     both = ("rwlock", "mutex")
     assert "0 rwlock calls seen" in failure(200, both, acquisitions=100)
     assert failure(200, both, rwlock_calls=100, acquisitions=100) is None
-    # Of a command of the user's own nobody said which it takes.
+    # Nobody said which of them a command of the user's own takes.
     assert failure(200, both, one_will_do=True, acquisitions=100) is None
     neither = failure(0, both, one_will_do=True)
     assert "0 rwlock calls seen" in neither and "0 mutex calls seen" in neither

@@ -252,7 +252,7 @@ def test_a_recipe_that_says_how_long_its_work_takes_is_believed_until_it_was_see
 
 
 def test_what_is_not_run_takes_no_time():
-    """Of seven locks six are not taken: only their rows are written."""
+    """Six of the seven locks are not taken: only their rows are written."""
     locks = ["none", *"abcdefg"]
     plan = SimpleNamespace(jobs=[job(True, locks)], budget_s=None)
     execution = _Execution(plan, watcher=None)

@@ -94,7 +94,7 @@ def test_interval_of_a_change_agrees_with_the_mann_whitney_test():
 
 
 def test_the_rank_of_a_change_is_the_largest_that_scipys_test_rejects():
-    """Of the numbers of pairs in which the first sample's value is the larger; 0 where it rejects none."""
+    """A rank counts the pairs in which the first sample's value is the larger. It is 0 if the test rejects none."""
 
     def rejects(pairs: int, n: int, m: int) -> bool:
         left, firsts = pairs, []

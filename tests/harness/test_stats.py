@@ -36,7 +36,7 @@ def test_critical_values_are_those_of_the_textbooks():
 
 @pytest.mark.parametrize("n", [*range(1, 33), 60, 100])
 def test_the_rank_is_the_largest_that_scipys_test_rejects(n):
-    """Of the sums that the ranks above zero may have; 0 where it rejects none."""
+    """A rank here is the sum of the ranks above zero. It is 0 if the test rejects none."""
 
     def rejects(total: int) -> bool:
         signed, left = [], total

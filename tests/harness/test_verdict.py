@@ -437,7 +437,7 @@ def test_effects_of_several():
     assert effects(RATE, two, "glibc's", brief=True) == "2.4× and 31× higher"
     assert effects(TIME, [Ratio(7, 0.5, 0.4, 0.8)], "glibc's") == "2.0× longer (interval 1.25× to 2.5×)"
     assert effects(RATE, [Ratio(7, 1.04, 1.02, 1.06)], "glibc's") == "1.04× higher (interval 1.02× to 1.06×)"
-    # Of many the range, which does not look like an interval; of equals one.
+    # Many are given as a range, which does not look like an interval; equal ones as one.
     many = [Ratio(7, factor, 2.2, 40) for factor in (5, 3, 2.5, 31, 4)]
     assert effects(RATE, many, "glibc's", brief=True) == "between 2.5× and 31× higher"
     assert effects(RATE, [two[0]] * 3, "glibc's", brief=True) == "2.4× higher"

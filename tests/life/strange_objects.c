@@ -89,7 +89,7 @@ static void use_mutex(pthread_mutex_t* m) {
 static unsigned long sum;  // of what calls returned
 static void note(int rc) { sum = sum * 31 + (unsigned long)rc; }
 
-// Of a lock of the process. Any memory may have one of them by chance.
+// The words of a lock of the process. Any memory may have one of them by chance.
 static uint64_t stamps[7];
 
 static void random_objects(long n, int stamped) {

@@ -24,7 +24,7 @@ EVERY_CORE = {
     "repair_after_fork": "void repair_after_fork(bool) noexcept;",
 }
 
-# Of each kind: its concept, and a lock that has what the concept asks for, member by member.
+# For each kind its concept, and a lock that has what the concept asks for, member by member.
 KINDS = {
     "RwCore": EVERY_CORE
     | {

@@ -8,7 +8,7 @@ from typing import Any
 from machine import Machine, numbers
 
 OBJECT = 56  # bytes of a pthread_rwlock_t
-# Of the blocks beside it (docs/architecture.md): bytes of the head, and of each part.
+# The blocks beside it (docs/architecture.md): bytes of the head, and of each part.
 BLOCK = {"cohort": (256, 256), "per-cpu": (128, 128)}
 
 

@@ -166,7 +166,7 @@ def run(machine: Machine, job: str, files: Iterable[Path], limit_s: float, show:
 
 
 class _Output:
-    """Of the second serial line."""
+    """What comes from the second serial line."""
 
     def __init__(self, show: bool) -> None:
         self.said = b""
@@ -174,7 +174,7 @@ class _Output:
         self.shown = 0  # bytes of the text
 
     def read(self, qemu: subprocess.Popen[bytes], limit_s: float) -> str:
-        """To its end; why there is none, if there is none."""
+        """Reads to the end. Returns why the machine did not end as it should."""
         assert qemu.stdout is not None
         until = time.monotonic() + BOOT_S
         with selectors.DefaultSelector() as selector:

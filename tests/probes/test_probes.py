@@ -77,7 +77,7 @@ def exported() -> dict[str, set[int]]:
 
 
 def code_at(address: int) -> bytes:
-    """Of a library whose code is at the same place in the file as in memory, which is checked."""
+    """Four bytes of the library, whose code must be at the same place in the file as in memory."""
     for line in output("readelf", "-lW", LIBRARY).splitlines():
         if m := re.match(r"\s+LOAD\s+0x(\w+) 0x(\w+) 0x\w+ 0x(\w+) .*E", line):
             offset, start, size = (int(x, 16) for x in m.groups())

@@ -154,7 +154,7 @@ void* run(void* of) {
   return nullptr;
 }
 
-// Of all classes of a kind.
+// Sums over all classes of a kind.
 Counts counted() {
   Counts sum;
   for (std::uint32_t i = 1; i < record().classes.load(acquire); ++i) {

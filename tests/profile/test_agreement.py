@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed"),
 ]
 
-# Of the mutexes libc takes some inside, which are not a program's.
+# The share that may be missing: libc takes some mutexes inside, which are not the program's.
 ASKED = {
     "pthread_rwlock_rdlock": ("rwlock", "shared", 0),
     "pthread_rwlock_wrlock": ("rwlock", "exclusive", 0),

@@ -48,7 +48,7 @@ def test_what_finds_no_room_is_counted(tmp_path, case, dropped, least, words):
 
 
 def test_what_found_room_is_counted_beside_it(tmp_path):
-    """Of the objects that have a place each call is counted, and each that has none."""
+    """Each call is counted, on objects that have a place and on those that have none."""
     found = profiled(tmp_path / "out", FILL, "objects")
     taken = sum(lock["modes"]["exclusive"]["acquisitions"] for lock in found["locks"])
     # A lock that has no place is looked for at its acquisition and at its release.

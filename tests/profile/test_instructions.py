@@ -11,7 +11,7 @@ from test_profile import BUILD, PRELOAD, environment
 UNCONTENDED = BUILD / "apps/uncontended"
 pytestmark = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 
-# Of an acquisition and its release, besides what they take on glibc's own locks in a program that is not recorded.
+# For an acquisition and its release, beyond what glibc's own locks take in a program that is not recorded.
 # The program's own calls are made, so this is what the recording takes itself: a look at the lock, a record, a count.
 MOST = {"read": 104, "write": 106, "mutex": 106}
 

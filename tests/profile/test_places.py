@@ -71,7 +71,7 @@ def build(folder: Path, compiler: str, level: str, debug: str) -> Path:
 
 
 def calls(program: Path, library: Path) -> dict[str, list[tuple[str, list[tuple[str, int]]]]]:
-    """Of each case, the lock functions that it called, with the stacks of the calls."""
+    """The lock functions that each case called, with the stacks of the calls."""
     environment = os.environ | {"LD_PRELOAD": str(library)}
     done = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)
     found = defaultdict(list)

@@ -445,7 +445,7 @@ def test_collapsed_stacks(profile):
 
 
 def fields(data: bytes) -> list[tuple[int, int | bytes]]:
-    """Of a protobuf message: (number, value)."""
+    """The fields of a protobuf message, as (number, value)."""
     found, at = [], 0
 
     def varint() -> int:

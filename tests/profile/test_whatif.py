@@ -33,7 +33,7 @@ def lockswap(*words: object) -> subprocess.CompletedProcess:
 
 
 def delayed(name: str, cost_per_us: float, of_processor: float = 0.0, noise: float = 0.0, rounds: int = 6) -> Delayed:
-    """Of a program that takes a second; `cost_per_us` is paid in holds alone, `of_processor` behind them, too."""
+    """A lock of a program that takes a second. `cost_per_us` is paid only in holds, `of_processor` behind them, too."""
     one = Delayed(name, f"symbol={name}", 10.0, 1000, (50_000, 100_000))
     for number in range(rounds):
         off = noise * (number - (rounds - 1) / 2)

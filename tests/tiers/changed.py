@@ -157,8 +157,8 @@ def reached(entries: list[Entry], changed: list[str], graph: Graph, modules: Mod
 
 
 def choose(found: Reached, known: costs.Costs, budget: float) -> list[Entry]:
-    """Of those that `./run.sh test` has: the cheapest first, the nearer ones before the others. What must be compiled
-    for an entry counts, too, once."""
+    """Chooses from those of `./run.sh test`: the cheapest first, the nearer ones before the others. What must be
+    compiled for an entry counts, too, but only once."""
     chosen, spent, compiled = [], 0.0, set()
     for group, limit in ((found.first, budget), (found.others, budget * OTHERS)):
         of_test = [entry for entry in group if entry.tier == "test"]

@@ -131,15 +131,15 @@ class OneProcessor {
  private:
   cpu_set_t before_;
 };
-// So that the calling thread does not take the processor as it is woken, before it is in anybody's
+// Keeps the calling thread from taking the processor when it is woken, before it is in anybody's
 // way.
 void wait_for_turns() {
   const sched_param none{};
   sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
-// Of a thread that has called another one, and goes on taking and releasing the lock on the only
-// processor that both may use: the other one runs before the next tick.
+// A thread that has woken another one, and goes on taking and releasing the lock on the only
+// processor that both may use, lets the other one run before the next tick.
 TEST(EventualYields, ACalledThreadRunsBesideOneThatGoesOn) {
   const OneProcessor here;
   Spins::prepare(0, {.allowed = 2});  // nobody naps, whatever locks at this address have learned

@@ -6,7 +6,7 @@ from lockswap.advise.holds import Held, held_long
 from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Profile
 
 _MOST_HOT = 3
-# Of the time that the program's threads can have: what a lock must be able to cost to be looked at.
+# A lock is looked at only if it can cost this share of the time that the program's threads can have.
 _LEAST_SHARE = 0.01
 # What an acquisition costs at least while threads on other processors take the same lock: its cache line comes from
 # there (see results/notes/2026-11-eventual.md). An estimate, which only chooses what is tried.
@@ -71,7 +71,7 @@ def held_locks(profile: Profile, wall_s: float, processors: int) -> list[Held]:
 
 
 def _share(lock: Lock, ns: float, wall_s: float, processors: int) -> float:
-    """Of the time that the lock's threads could have had on the processors; they can wait for longer than that."""
+    """The share of the time that the lock's threads could have had on processors. At most 1: waits can exceed it."""
     return min(ns / (1e9 * wall_s * max(min(lock.threads, processors), 1)), 1)
 
 

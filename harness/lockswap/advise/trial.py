@@ -116,7 +116,7 @@ class Trial:
             arm.values.append(self.run(arm.rules).value)
 
     def ratio(self, arm: Arm, baseline: Arm) -> stats.Ratio:
-        """Above 1: better than the baseline. Of the rounds that both had."""
+        """Above 1 is better than the baseline. Only rounds that both have are compared."""
         n = min(len(arm.values), len(baseline.values))
         ratio = stats.paired_ratio(arm.values[:n], baseline.values[:n], self.metric.higher_is_better)
         assert ratio is not None

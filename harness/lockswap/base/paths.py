@@ -70,17 +70,17 @@ class Paths:
 
     @property
     def results(self) -> Path:
-        """Of campaigns about the workloads of recipes. An installation has no place for them; the user's folder has."""
+        """For campaigns about the workloads of recipes. An installation has no place for them, but the user does."""
         return self.root / "results" if self.installed_commit is None else Path("lockswap-results").absolute()
 
     @property
     def own_results(self) -> Path:
-        """Of campaigns about the user's own programs: where the user is."""
+        """For campaigns about the user's own programs, in the current folder."""
         return Path("lockswap-results")
 
     @property
     def results_in_words(self) -> str:
-        """Where campaigns go that --out does not name, for the help."""
+        """Where campaigns go without --out, for the help."""
         if self.installed_commit is not None:
             return "lockswap-results/NAME here"
         return (

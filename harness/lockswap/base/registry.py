@@ -106,14 +106,14 @@ class Registry:
 
     @property
     def labels(self) -> list[str]:
-        """Of every lock, those compared by default first. A mutex called as an rwlock is not named again."""
+        """The labels of all locks, those compared by default first. A mutex called as an rwlock is not repeated."""
         others = [lock.name for lock in (*self.rwlocks, *self.mutexes)]
         ranges = [RANGE_MARK + lock.name for lock in self.range_locks]
         return list(dict.fromkeys([*self.default_rwlocks, *self.default_mutexes, *others, *ranges]))
 
     @staticmethod
     def families(locks: Iterable[Lock]) -> list[Family]:
-        """Of two locks or more that are called PREFIX-BASE, where BASE is the longest name of another of `locks`."""
+        """Groups of two or more locks called PREFIX-BASE, where BASE is the longest name of another of `locks`."""
         summaries = {lock.name: lock.summary for lock in locks}
         found: dict[str, list[str]] = {}
         for name in summaries:
@@ -167,7 +167,7 @@ def spellings(locks: Iterable[Lock]) -> dict[str, str]:
 
 
 def known_labels(paths: Paths) -> list[str]:
-    """Of every lock of this tree; none where it is not built: a report can be made all the same."""
+    """The labels of all locks of this tree; none if it is not built, since a report can be made all the same."""
     try:
         return Registry.load(paths).labels
     except UserError:

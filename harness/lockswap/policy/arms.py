@@ -25,7 +25,7 @@ def resolve(paths: Paths, asked: Iterable[str]) -> dict[str, Path]:
 
 
 def label(name: str, file: Path) -> str:
-    """Of the arm. Its rules say which kinds of locks it is about."""
+    """The label of the arm. Its rules say which kinds of locks it is about."""
     kinds = _kinds(file)
     if not kinds:
         raise UserError(f"--policy {file}: no rule in it names a lock; write one as 'module=NAME rwlock=LOCK'")

@@ -125,7 +125,7 @@ class State:
         return any(0 <= one.reached_all_age_ns <= wait.age_ns for one in self.signals.get(wait.lock.address, []))
 
     def blockers(self, thread: Thread) -> list[Thread]:
-        """The threads without which it does not go on. Of what any thread may end nobody is known to be one."""
+        """The threads without which it does not go on. None is known for a wait that any thread may end."""
         wait = thread.wait
         if wait is not None and self.is_signalled(wait):
             # It needs the mutex again. What it holds of a recursive one itself does not keep it.

@@ -171,7 +171,7 @@ class Names:
 
 
 class MadeFunctions:
-    """Of a compiler in the program. What came later may lie where something older was."""
+    """Functions that a compiler made inside the program. Newer ones may lie where an older one was."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._ranges = []

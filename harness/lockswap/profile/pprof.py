@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from lockswap.profile.names import Function
 
-# Numbers of fields. Of Profile:
+# Field numbers of Profile:
 _SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _STRINGS, _DURATION = 1, 2, 4, 5, 6, 10
 
 

@@ -241,9 +241,9 @@ def _show(reader: Path, folder: Path, run_: Run, top: int, out: Path | None) -> 
 
 
 def _note_ends(processes: list[dict], folder: Path, run_: Run) -> None:
-    """Of processes that did not end by themselves: some run still, and of some it is known when they ended.
+    """Notes which processes are still running, and when others ended that could not say so themselves.
 
-    What calls exec has several recordings, and ends in the last of them.
+    A process that calls exec has several recordings, and ends in the last of them.
     """
     last = {one["pid"]: one for one in sorted(processes, key=lambda one: one["started_ns"])}
     for one in last.values():

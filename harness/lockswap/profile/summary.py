@@ -306,7 +306,7 @@ def _waits_now(process: dict) -> list[tuple[int, dict]]:
 
 
 def _first_frames(process: dict) -> dict[int, list[int]]:
-    """Of waits without a stack the frame that called, by its address; it is looked up with the stacks."""
+    """The calling frames, by address, of the waits now, which have no stack; they are looked up with the stacks."""
     callers = {one["caller"] for _, one in _waits_now(process)}
     found = {caller: frame_at(process["modules"], caller) for caller in callers}
     process["stacks"] += [{"id": -1, "frames": [frame]} for frame in found.values()]
@@ -314,7 +314,7 @@ def _first_frames(process: dict) -> dict[int, list[int]]:
 
 
 def _age(process: dict, wait: dict) -> int | None:
-    """Until the process ended, or was looked at."""
+    """How long it waited until the process ended, or was looked at."""
     if process.get("runs"):
         return wait["age_ns"]
     if process["ended"]:

@@ -65,7 +65,7 @@ def _ask_llvm(file: str, addresses: list[int]) -> dict[int, list[Function]]:
         return {}
     words = [tool, f"--obj={file}", "--functions=linkage", "--demangle", "--inlining", "--output-style=LLVM"]
     found: dict[int, list[Function]] = {}
-    # Each answer ends with an empty line. Of a name and a place, the place always has a colon.
+    # Each answer ends with an empty line. In a pair of a name and a place, the place always has a colon.
     answers = _output(words, addresses).split("\n\n")
     for address, answer in zip(addresses, answers, strict=False):
         lines = answer.strip("\n").split("\n")

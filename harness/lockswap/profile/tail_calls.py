@@ -14,7 +14,7 @@ _SLOTS = {"EM_X86_64": (6, 7), "EM_AARCH64": (1025, 1026)}  # relocations of the
 
 
 class TailCalls:
-    """Of one file. Knows nothing of files for other processors, or without unwinding tables."""
+    """The tail calls of one file. Knows nothing of files for other processors, or without unwinding tables."""
 
     def __init__(self, file: str) -> None:
         self._segments: list[tuple[int, bytes]] = []

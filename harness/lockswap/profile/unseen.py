@@ -27,7 +27,7 @@ _ARGUMENTS = re.compile(r"\(.*|<.*")
 
 @dataclass
 class _Closer:
-    """Of a sleeper: where, and for what."""
+    """Where a thread sleeps, and for what."""
 
     stack: Stack
     waited: Waited | None
@@ -135,7 +135,7 @@ class _Unseen:
                 holder.holds.append(Hold(lock, EXCLUSIVE, -1, None))
 
     def _in_function(self, lock: Lock) -> int:
-        """Of a static variable of a function: the one thread that is in there; 0: there is none, or there are more.
+        """The only thread inside the function that a static variable belongs to; 0 if there is none, or more than one.
 
         While its guard is taken nobody is behind the variable, so a thread in there has not come to it or is the one.
         """

@@ -27,7 +27,7 @@ def run(paths: Paths, pid: int, as_json: bool, with_current: bool) -> int:
 
 
 def look(paths: Paths, pid: int) -> tuple[Attached, State]:
-    """Of a process that runs, recorded or not; of its child if it only waits for that, as timeout and sh do."""
+    """Looks at a running process, recorded or not, or at its child if it only waits for that, as timeout and sh do."""
     attached, state = _look_at(paths, pid)
     if any(one.wait is not None or one.holds for one in state.threads.values()):
         return attached, state

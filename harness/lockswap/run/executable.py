@@ -4,7 +4,7 @@ import struct
 from pathlib import Path
 
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh")
-# Of GCC's and Clang's shared runtimes of sanitizers, which refuse to start behind other preloaded libraries.
+# Names of GCC's and Clang's shared sanitizer runtimes, which refuse to start behind other preloaded libraries.
 _RUNTIMES = ("libasan", "libtsan", "liblsan", "libubsan", "libhwasan", "libclang_rt")
 RUNTIMES = tuple(name.encode() for name in _RUNTIMES)
 _PT_INTERP = 3

@@ -18,7 +18,7 @@ def run(trial: Trial, lock: Delayed, ns: int, after: bool = False) -> Timed:
 
 
 def delays_of(ran: Timed) -> int:
-    """Of all processes that came to their exit."""
+    """The number of delays in all processes that came to their exit."""
     return sum(int(found[1]) for line in ran.said if (found := _COUNTED.search(line)))
 
 

@@ -12,8 +12,8 @@ struct Claims {
   bool fifo_writers = false;
   // A reader that waits, without a deadline or with patience left, gets in beside no other reader.
   bool readers_exclude = false;
-  // Of writers that fell asleep in the same line the first one gets in first, unless a signal or a
-  // look by itself woke it. (A writer that never slept may get in before them.)
+  // Writers that sleep in the same wait queue get in in the order in which they fell asleep, unless
+  // a signal or a poll of its own woke one. (A writer that never slept may get in before them.)
   bool sleepers_in_order = false;
   // A reader that has waited for LOCKSWAP_HANDOVER_US, and sleeps as a writer leaves, is in before
   // the next writer, unless a try, a deadline or P::take_back() comes between.

@@ -22,16 +22,16 @@ enum class Event : std::uint8_t {
   to_glibc,             // calls on process-shared locks
   hand_off,             // acquisitions of a lock, or of its lane, that was kept for the thread
   phase,                // releases of a writer to readers that wait, before any other writer
-  nap,                  // of threads that left a taken lock to one that runs alone
-  // Of mutexes.
+  nap,                  // back-off sleeps of threads that leave the lock to a single running one
+  // For mutexes.
   mutex_call,
   mutex_lock,      // acquisitions
-  mutex_hand_off,  // of a mutex, or of its lane, that was kept for the thread
-  mutex_nap,       // as of rwlocks
+  mutex_hand_off,  // acquisitions of one, or of its lane, that was kept for the thread
+  mutex_nap,       // as for rwlocks
   mutex_failed_try,
   mutex_timeout,
   mutex_to_glibc,  // calls on robust, priority-aware and process-shared ones
-  // Of condition variables.
+  // For condition variables.
   cond_wait,  // calls of all three forms
   cond_timeout,
   cond_signal,

@@ -54,14 +54,14 @@ class EventualLock : EventualQueue<P, W, Word> {
   }
   bool try_lock() noexcept { return Queue::try_take(); }
 
-  // Of a lock that nobody holds: nothing, as glibc's mutex.
+  // Does nothing if nobody holds the lock, as in glibc.
   void unlock() noexcept {
     if (fast_unlock() != 0) slow_unlock(1);
   }
-  // The two parts of it. The second has the lock still.
+  // The two stages of unlock. When the second begins, the lock is still held.
   [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
-    // A look first: while others sleep, as they do for most of the time, an update that must fail
-    // would cost as much as the one that frees the lock.
+    // Loads first: while others sleep, which is most of the time, a compare-exchange that is bound
+    // to fail would cost as much as the one that frees the lock.
     std::uint32_t v = word_.load(relaxed);  // the compare-exchanges decide
     if (v != kLocked) [[unlikely]]
       return v & kLocked;

@@ -21,8 +21,8 @@ namespace lockswap {
 
 inline constexpr std::size_t kCoreBytes = 24;
 
-// Of a core that stores the writer's thread id into `writer` itself, as glibc does, from the moment
-// that its own lock is taken.
+// A core that stores the writer's thread id into `writer` itself, as glibc does, as soon as its own
+// lock is taken.
 template <class Core>
 concept NamesWriter = requires {
   requires Core::kNamesWriter;

@@ -77,11 +77,11 @@ class TicketLock {
     }
   }
 
-  // Of a lock that nobody holds: nothing, as glibc's mutex.
+  // Does nothing if nobody holds the lock, as in glibc.
   void unlock() noexcept {
     if (const std::uint32_t rest = fast_unlock(); rest != 0) slow_unlock(rest);
   }
-  // The two parts of it.
+  // The two stages of unlock.
   [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
     // relaxed, both: the number shown is the holder's, and it has drawn one. An update: no flag is
     // missed.

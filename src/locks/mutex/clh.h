@@ -1,27 +1,27 @@
-// clh: a queue in which everybody waits on the word of the one before.
+// clh: a queue lock in which each thread waits on its predecessor's node.
 //
 // Paper: T. Craig, "Building FIFO and priority-queuing spin locks from atomic swap" (University of
 //   Washington, 1993); A. Landin, E. Hagersten, "Queue locks on cache coherent multiprocessors"
 //   (IPPS 1994). Giving up: M. Scott, W. Scherer, "Scalable queue-based spin locks with timeout"
 //   (PPoPP 2001), section 3.1, CLH-try.
-// Idea: a thread that comes puts its node at the tail of the queue and waits until the node that
-//   was there says that its thread has released. A thread that gives up names the node before its
-//   own in its own, and the thread behind goes on with that one.
+// Idea: an arriving thread puts its node at the tail of the queue and waits until the node that was
+//   there says that its thread has released the lock. A thread that gives up names the node before
+//   its own in its own, and the thread behind it goes on to wait for that one.
 // State (8 bytes, zero = free; node = 32-bit handle):
 //   tail    the newest node; 0: nobody holds the lock or waits
 //   holder  the holder's node
-// Invariants: holder is written by the holder alone. A node that is no longer shut changes no more,
-//   and is given back by the thread behind it.
+// Invariants: only the holder writes `holder`. A node that is no longer shut does not change any
+//   more, and the thread behind it gives it back.
 // Fairness: first come, first served. A try gets the lock only when nobody holds it or waits.
-// Space: a node for each thread that waits or holds. If a thread gives up at the moment when the
-//   one before it releases, the free lock keeps a node until it is taken again, or ends.
-// Deviations: a free lock has no node: a release that finds its own at the tail takes it out, so
-//   locks that nobody uses cost nothing. The node of the holder is named in the lock, so any thread
-//   may release it. A thread takes a new node each time, not the one of the thread before it, which
-//   it gives back.
+// Space: a node for each thread that waits or holds. If a thread gives up just as the one before it
+//   releases, the free lock keeps a node until it is taken again or destroyed.
+// Deviations: a free lock has no node: a release that finds its own node at the tail takes it out,
+//   so that unused locks cost nothing. The lock names the holder's node, so any thread may release
+//   it. In the paper a thread goes on with its predecessor's node; here it gives that one back, and
+//   takes a new node each time.
 // Destroy is safe: the last access to the lock is the compare-exchange that leaves the queue empty,
-//   or the look at the tail that finds a successor, which has the lock only after that; the rest
-//   touches nodes only.
+//   or the load of the tail that finds a successor, which gets the lock only after that. Everything
+//   else touches only nodes.
 #pragma once
 
 #include <cstdint>

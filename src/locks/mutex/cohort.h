@@ -1,16 +1,16 @@
-// cohort: the cohort mutex of C-RW-WP by itself: ticket locks for the nodes and between them.
+// cohort: the cohort mutex of C-RW-WP on its own, with ticket locks in the nodes and between them.
 //
 // Paper: D. Dice, V. Marathe, N. Shavit, "Lock cohorting: a general technique for designing NUMA
 //   locks" (PPoPP 2012), section 3, C-TKT-TKT. It is the writers' lock in I. Calciu, D. Dice, Y.
 //   Lev, V. Luchangco, V. Marathe, N. Shavit, "NUMA-aware reader-writer locks" (PPoPP 2013).
-// Idea: cohorting.h's.
+// Idea: see cohorting.h.
 // State (8 bytes, zero = free): a pointer to a block beside the object (side_block.h). The block
-//   has for each node its local lock, and in the head the global lock, and 1 + the node of the
-//   holder, or kNoLocalLock.
-// Invariants: `node` is written by the holder alone; 0: nobody holds the lock.
-// Fairness: as cohorting.h, with ticket locks: first come, first served in a node, and between
+//   has a local lock for each node. Its head has the global lock, and `node`: 1 + the holder's
+//   node, or kNoLocalLock.
+// Invariants: only the holder writes `node`, which is 0 if nobody holds the lock.
+// Fairness: as in cohorting.h, with ticket locks: first come, first served in a node and between
 //   nodes. A timed acquisition succeeds only when no node waits.
-// Space: 128 bytes a node, and 256.
+// Space: 128 bytes per node and 256 more.
 // Deviations: none.
 // Destroy is safe as it is in cohorting.h.
 #pragma once
@@ -88,7 +88,7 @@ class CohortMutex : public BlockLock<P, CohortMutex<P, W>, PartsPer::node> {
     return true;
   }
 
-  // Of a lock that nobody holds: nothing, as glibc's mutex.
+  // Does nothing if nobody holds the lock, as in glibc.
   void unlock() noexcept {
     Head* const h = state_.peek();
     const std::uint32_t node = h == nullptr ? 0 : h->node.load(relaxed);  // as in lock

@@ -3,8 +3,8 @@
 // Paper, idea, liveness, deviations: common/lanes.h.
 // State (8 bytes, zero = free): a pointer to the block of lanes.h, which has the mutex below.
 // Invariants: those of lanes.h.
-// Fairness: in the line of the mutex below, that one's; a thread comes to the line by its lane.
-// Space: as lanes.h.
+// Fairness: that of the mutex below for threads in its queue, which they reach by their lanes.
+// Space: as in lanes.h.
 // Destroy is safe as it is in lanes.h.
 #pragma once
 
@@ -52,7 +52,7 @@ class GcrMutex : public Lanes<P, W, Lock, GcrMutex<P, W, Lock>> {
   }
   bool try_lock() noexcept { return state_.head().lock.try_lock(); }
 
-  // Of a lock that nobody holds: nothing, as glibc's mutex.
+  // Does nothing if nobody holds the lock, as in glibc.
   void unlock() noexcept {
     if (Head* const h = state_.peek(); h != nullptr) [[likely]]
       h->lock.unlock();

@@ -1,27 +1,27 @@
-// mcs: a queue in which everybody waits on a word of its own.
+// mcs: a queue lock in which each thread waits on a word of its own.
 //
 // Paper: J. Mellor-Crummey, M. Scott, "Algorithms for scalable synchronization on shared-memory
 //   multiprocessors" (ACM TOCS 1991), section 2.4. Giving up: B. He, W. Scherer, M. Scott,
 //   "Preemption adaptivity in time-published queue-based spin locks" (HiPC 2005), section 3: a
 //   thread that gives up leaves its node, and the release passes over it. Ours: a thread that comes
 //   with a deadline takes over such a node, if there is one, and with it its place.
-// Idea: a thread that comes puts its node at the tail of the queue, links it to the one before, and
-//   waits until the thread of that one opens its gate. The holder opens the gate of the next.
+// Idea: an arriving thread puts its node at the tail of the queue, links it to the node before, and
+//   waits until that node's thread opens its gate. A release opens the gate of the next node.
 // State (8 bytes, zero = free; node = 32-bit handle):
 //   tail    the newest node; 0: nobody holds the lock or waits
 //   holder  the holder's node
-// Invariants: holder is written by the holder alone. A node in the queue is given back by its
-//   thread, or, if that has given up, by the release that passes over it. The gate of a node whose
-//   thread has given up names the lock, so that a thread that finds the node knows its queue.
-// Fairness: first come, first served; but a thread that takes over a node has its place. A try gets
-//   the lock only when nobody is in the queue.
+// Invariants: only the holder writes `holder`. A node in the queue is given back by its thread or,
+//   if that has given up, by the release that passes over it. The gate of a node whose thread has
+//   given up names the lock, so that a thread which finds the node knows its queue.
+// Fairness: first come, first served, except that a thread which takes over a node gets its place.
+//   A try gets the lock only when nobody is in the queue.
 // Space: a node for each thread that holds the lock or waits. Nodes of threads that gave up stay in
-//   the queue until a release passes over them, but while the same thread has the lock, others take
-//   them over. So there are about as many nodes as threads were there at once, however often those
-//   come back.
-// Deviations: the node of the holder is named in the lock, so any thread may release it.
-// Destroy is safe: the last access to the lock is the compare-exchange that leaves the queue empty,
-//   or, if that finds a successor, that compare-exchange too: the rest touches nodes only.
+//   the queue until a release passes over them; as long as the lock does not change hands, other
+//   threads take them over. So there are about as many nodes as there were threads at once, however
+//   often these come back.
+// Deviations: the lock names the holder's node, so any thread may release it.
+// Destroy is safe: the last access to the lock is the compare-exchange on the tail, whether it
+//   leaves the queue empty or finds a successor. What follows touches only nodes.
 #pragma once
 
 #include <cstdint>

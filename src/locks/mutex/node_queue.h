@@ -1,10 +1,10 @@
-// What the queue locks have in common (mcs.h, clh.h): a queue of nodes from the arena, into which a
-// thread comes by one exchange of the tail.
+// What the queue locks have in common (mcs.h, clh.h): a queue of nodes from the arena, which a
+// thread joins by one exchange of the tail.
 //
 // State (8 bytes, zero = free; node = 32-bit handle):
 //   tail    the newest node; 0: nobody holds the lock or waits
-//   holder  the holder's node; so any thread may release the lock
-// Invariant: holder is written by the holder alone.
+//   holder  the holder's node, which is why any thread may release the lock
+// Invariant: only the holder writes `holder`.
 #pragma once
 
 #include <cstdint>
@@ -40,18 +40,18 @@ class NodeQueue {
   void lock() noexcept {
     if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) self().slow_lock(arrival);
   }
-  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with slow_lock.
+  // The hot path of lock. Returns 0 (locked), kNotBegun (nothing done) or slow_lock's argument.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
   [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
     const Handle me = Nodes::take_kept();
     return me != 0 ? enter(me) : kNotBegun;
   }
 
-  // Of a lock that nobody holds: nothing, as glibc's.
+  // Does nothing if nobody holds the lock, as in glibc.
   void unlock() noexcept {
     if (const std::uint32_t rest = fast_unlock(); rest != 0) self().slow_unlock(rest);
   }
-  // Its hot path. 0: it is done. Else go on with slow_unlock.
+  // The hot path of unlock. Returns 0 if all is done, and otherwise slow_unlock's argument.
   [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
     const Handle me = holder_.load(relaxed);  // as in enter
     if (me == 0) [[unlikely]]

@@ -1,18 +1,18 @@
-// per-cpu: an MCS lock for each possible CPU, all of which make one mutex: what writers do in a
-// per-CPU reader-writer lock.
+// per-cpu: an MCS lock for each possible CPU, all of which together are one mutex: what the writers
+// of a per-CPU reader-writer lock do.
 //
 // Paper: D. Dice, A. Kogan, "BRAVO - Biased Locking for Reader-Writer Locks" (USENIX ATC 2019),
 //   sections 2 and 5 (Per-CPU); PF-Q's queue of writers is an MCS lock.
-// Idea: a thread that wants the mutex takes all locks, in order. The one that has the first finds
-//   the others free. It is here for comparison: as a mutex it can only cost more than one of its
-//   locks.
+// Idea: a thread that wants the mutex takes all locks in order. Whoever has the first one finds the
+//   others free. It is here for comparison: as a mutex it can only cost more than a single one of
+//   its locks.
 // State (8 bytes, zero = free): a pointer to a block beside the object (side_block.h). The block
 //   has the locks, and whether somebody holds them.
-// Invariants: `held` is written by the holder alone.
+// Invariants: only the holder writes `held`.
 // Fairness: mcs.h's, once the mutex has its block.
-// Space: 128 bytes a CPU, and 128; the holder has a queue node a CPU.
+// Space: 128 bytes per CPU and 128 more; the holder has a queue node per CPU.
 // Deviations: none.
-// Destroy is safe: the first lock, where others wait, is released last.
+// Destroy is safe: the first lock, at which the others wait, is released last.
 #pragma once
 
 #include <cstddef>
@@ -75,7 +75,7 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PartsPer::cpu> {
     return take_all([](Mcs<P, W>& lock) { return lock.try_lock(); });
   }
 
-  // Of a lock that nobody holds: nothing, as glibc's mutex.
+  // Does nothing if nobody holds the lock, as in glibc.
   void unlock() noexcept {
     Head* const h = state_.peek();
     if (h == nullptr || h->held.load(relaxed) == 0) [[unlikely]]  // as in take_all

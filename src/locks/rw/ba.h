@@ -4,39 +4,39 @@
 //   real-time systems", Real-Time Systems 46 (2010), section 4 (PF-Q); called BA in D. Dice,
 //   A. Kogan, "BRAVO - Biased Locking for Reader-Writer Locks" (USENIX ATC 2019), sections 2 and 5.
 // Idea: phase-fair like PF-T, but every thread waits on a word of its own. Writers form an MCS
-//   queue (ba_writers.h). A reader that meets a writer pushes itself on a list (ba_readers.h); the
-//   writer opens the newest one's gate when it leaves, and each reader opens the gate of the one
-//   before it. The last reader that a writer waits for opens the writer's gate.
+//   queue (ba_writers.h). A reader that meets a writer pushes itself onto a list (ba_readers.h).
+//   When the writer leaves, it opens the gate of the newest reader, and each reader opens the gate
+//   of the one before it. The last reader that a writer waits for opens that writer's gate.
 // State (24 bytes, zero = free; node = 32-bit handle):
 //   word   64 bits: ba_word.h; the arrivals of readers, the phase and PRES
 //   rout   departures of readers (31 bits), kDrain
-//   rtail  the newest reader that waits in the list (ba_readers.h)
+//   rtail  the newest reader waiting in the list (ba_readers.h)
 //   wtail  the newest writer, and
-//   whead  the writer that has its turn (ba_writers.h)
-// Invariants: PRES is set only by the writer at the head of the queue, and whead is its node as
-//   long as PRES is set. The phase's number goes on by one whenever PRES is taken away. While PRES
-//   is set, no reader that arrived later holds the lock. rout never passes the arrivals. In drain
-//   mode rout counts up to 0 instead.
+//   whead  the writer whose turn it is (ba_writers.h)
+// Invariants: only the writer at the head of the queue sets PRES, and whead is its node as long as
+//   PRES is set. The phase's number is incremented whenever PRES is cleared. While PRES is set, no
+//   reader that arrived later holds the lock. rout never passes the arrivals. In drain mode rout
+//   counts up to 0 instead.
 // Fairness: phase-fair; writers are served first come, first served. This holds for timed readers
-//   and writers too; but a timed writer may have the place of one that has given up.
-// Space: a writer holds one node while it waits and while it owns; a reader while it waits. Nodes
-//   of threads that gave up: see the two queues.
-// Deviations: a writer looks at rout before it asks to be woken, and a writer that no reader met
-//   leaves the list alone. A writer that found the queue empty may have to wait on the word for the
-//   writer before it to finish leaving. The paper's phase is one bit, and it has a list for each of
-//   the two; ours has a number, which a reader that met a writer remembers. It has to: a timed
-//   writer may give up a phase before the readers of the phase before have noticed that they are
-//   in, and one bit would have the same value again too early. With the number one list is enough,
-//   since a reader that was opened for another phase looks again. A reader that gives up takes its
-//   arrival back; it never counts itself out, since a writer may be draining. Nothing of this
+//   and writers too, except that a timed writer may get the place of one that has given up.
+// Space: a writer holds one node while it waits and while it owns, a reader while it waits. For
+//   nodes of threads that gave up, see the two queues.
+// Deviations: a writer polls rout before it asks to be woken, and a writer that no reader met
+//   leaves the list alone. A writer that found the queue empty may have to wait on the word until
+//   the writer before it has finished leaving. The paper's phase is one bit, and it has a list for
+//   each of its two values. Ours is a number, which a reader that met a writer remembers. It has
+//   to: a timed writer may give up a phase before the readers of the phase before have noticed that
+//   they are in, and one bit would have its old value again too early. With the number one list is
+//   enough, since a reader that was opened for another phase rechecks. A reader that gives up takes
+//   its arrival back. It never counts itself out, since a writer may be draining. None of this
 //   changes the order in which threads enter.
-// Fork: in a child, the readers that arrived after what the node at whead has recorded waited for a
-//   writer that does not exist, and so did the writers in the queue. repair_after_fork() drops
-//   both. A reader that may have arrived before is a holder.
-// Destroy is safe: the writer's last access is the compare-exchange that takes PRES away; before
-//   it, the list is empty and the next writer is claimed. A reader's last access is the fetch-add
-//   on rout, but for the last reader of a drain, whose writer cannot leave before its gate is
-//   opened or it has found that gate about to be. Wakes of an address may follow.
+// Fork: in a child, the readers that arrived after what the node at whead has recorded were waiting
+//   for a writer that does not exist, and so were the writers in the queue. repair_after_fork()
+//   drops both. A reader that may have arrived before counts as a holder.
+// Destroy is safe: the writer's last access is the compare-exchange that clears PRES; before it,
+//   the list is empty and the next writer is claimed. A reader's last access is the fetch-add on
+//   rout, except for the last reader of a drain, whose writer cannot leave before its gate is open
+//   or it has found that the gate is about to be. Wakes of an address may follow.
 #pragma once
 
 #include <cstdint>

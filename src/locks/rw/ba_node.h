@@ -13,12 +13,12 @@ namespace lockswap {
 // A waiting thread, or the writer that owns. A line of its own: its thread spins on it.
 template <Platform P>
 struct alignas(64) BaNode {
-  // The arena's while free; of a writer, the next one; of a reader that has left the list, the one
-  // that was there before it.
+  // The arena's while the node is free. A writer's is the next writer, and that of a reader which
+  // has left the list is the node that was there before it.
   typename P::template atomic<std::uint32_t> link;
-  // What BaGates says.
+  // BaGates says what the values mean.
   typename P::template atomic<std::uint64_t> gate;
-  // Of the writer that has its turn: how many readers had arrived when it set PRES, and kRecorded.
+  // For the writer whose turn it is: how many readers had arrived when it set PRES, and kRecorded.
   // Forked children read it.
   typename P::template atomic<std::uint64_t> arrivals_at_phase;
 
@@ -27,9 +27,9 @@ struct alignas(64) BaNode {
 
 // What a gate's word says, and how a thread waits there.
 //   shut       kShut and flags
-//   open       of a reader in the list: the phase that is over, shifted by kEndedShift, or 0; of a
-//              writer 0
-//   abandoned  kAbandoned and, of a writer, the address of its queue
+//   open       for a reader in the list, the phase that is over, shifted by kEndedShift, or 0; for
+//              a writer, 0
+//   abandoned  kAbandoned and, for a writer, the address of its queue
 template <Platform P, WaitPolicy<P> W>
 struct BaGates {
   using Node = BaNode<P>;
@@ -44,7 +44,7 @@ struct BaGates {
 
   static bool is_shut(std::uint64_t gate) noexcept { return (gate & kShut) != 0; }
 
-  // False: the deadline has passed first.
+  // Returns false if the deadline has passed first.
   static bool wait_at(Node& node, const Deadline* deadline) noexcept {
     // acquire: pairs with open.
     return W::until(node.gate, acquire, kSleeper, kChannel, deadline,

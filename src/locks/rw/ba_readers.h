@@ -1,23 +1,23 @@
 // The readers of a BA lock (ba.h) that wait for the end of a phase, each at the gate of its node.
 //
-// Idea: a reader pushes its node on the list; only its own thread knows which node was there before
-//   it. The writer that leaves takes the list away and opens the newest gate, and each reader opens
-//   the gate of the one before it. An open gate says which phase is over: a reader that waits for
-//   another one looks again.
-// A reader may leave. It takes its node out if that is the newest, else it marks the gate as
-//   abandoned and notes there where the list goes on; the thread that comes to open it gives the
-//   node back and opens the next instead. A reader that leaves also clears away abandoned nodes
-//   right below its own: until its gate is open, nobody else can come to them.
-// Invariants: only one thread can open a gate: of the newest node the thread that takes the list,
-//   of each other the thread of the node above.
-//   A reader in the list whose thread sleeps has announced itself by kQueued after it was pushed,
-//   while the phase was open and its writer not yet leaving (kLeaving). So that writer takes it.
-//   A reader that was too late for that takes the list itself, and has all others look again.
-// Why kLeaving: the writer must empty the list before it takes PRES away (end_phase in ba.h). After
-//   that the readers in the list may have left, others may have been in and out, and the lock may
+// Idea: a reader pushes its node onto the list; only its own thread knows which node was there
+//   before it. The leaving writer takes the list away and opens the newest gate, and each reader
+//   opens the gate of the one before it. An open gate says which phase is over: a reader that waits
+//   for another one rechecks.
+// A reader may leave. If its node is the newest, it takes the node out. Otherwise it marks the gate
+//   as abandoned and notes there where the list goes on; the thread that comes to open it gives the
+//   node back and opens the next one instead. A leaving reader also clears away abandoned nodes
+//   right below its own, since nobody else can get to them until its gate is open.
+// Invariants: only one thread can open a gate: that of the newest node is opened by the thread that
+//   takes the list, any other by the thread of the node above. A reader in the list whose thread
+//   sleeps has announced itself by kQueued after it was pushed, while the phase was open and its
+//   writer not yet leaving (kLeaving), so that this writer takes it. A reader that misses the
+//   window takes the whole list and makes the others retry.
+// Why kLeaving: the writer must empty the list before it clears PRES (end_phase in ba.h). After
+//   that, the readers in the list may have left, others may have been in and out, and the lock may
 //   be gone.
 // Space: each waiting reader finds at most the nodes of those that have left since the phase began
-//   or since the reader above them left: some for each thread that waits.
+//   or since the reader above them left: a few per waiting thread.
 #pragma once
 
 #include <cstdint>

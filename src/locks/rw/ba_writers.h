@@ -1,14 +1,14 @@
 // The queue of a BA lock's writers (ba.h): an MCS queue whose waiters may leave.
 //
-// Papers: those of mutex/mcs.h. A timed writer that gives up leaves its node in the queue; the
-//   thread that passes the turn on passes over it. A timed writer that comes takes over such a
-//   node, if it finds one, and with it the place.
-// Deviation: the turn is passed on in two steps. Before the lock is released the next writer is
-//   claimed, after which it may not leave; after that its gate is opened. Between the two the lock
-//   may not be touched: the writers in the queue may have left, and readers been in and out.
-// Invariants: a node in the queue is given back by its thread, or, if that has left, by the thread
-//   that passes over it. The gate of a node whose thread has left names the queue. whead is the
-//   node of the writer that has its turn, as long as PRES is set.
+// Papers: those of mutex/mcs.h. A timed writer that gives up leaves its node in the queue, and the
+//   thread that passes the turn on skips it. A timed writer that arrives takes over such a node if
+//   it finds one, and its place with it.
+// Deviation: the turn is passed on in two steps. Before the lock is released, the next writer is
+//   claimed, after which it may not leave; afterwards its gate is opened. In between the lock may
+//   not be touched: the queued writers may have left, and readers been in and out.
+// Invariants: a node in the queue is given back by its thread or, if that has left, by the thread
+//   that skips it. The gate of a node whose thread has left names the queue. whead is the node of
+//   the writer whose turn it is, as long as PRES is set.
 // Space: about as many nodes as threads were in the queue at once.
 #pragma once
 

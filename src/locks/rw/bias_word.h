@@ -7,7 +7,7 @@
 //   bit 6      kTrying: a writer that only tries looks for readers in slots
 //   bits 7..56 a time, P::now in steps of 128 ns: with kOn or kRevoked, since when it is on, or was
 //              (0: since the lock was first read); else InhibitUntil
-//   bits 57..62 of a bias that is revoked or inhibited: its last visitor (visited): 57..58 two bits
+//   bits 57..62 if the bias is revoked or inhibited, its last visitor (visited): 57..58 two bits
 //              of the thread's number, 59..60 which two, 61..62 how many visitors in turn
 //   bit 63     kRevoked: by a writer that met no reader and did not look at the clock
 //
@@ -33,8 +33,8 @@
 // Invariants: the word is always in one of these states; a reader that stays beside a try takes
 //   kTrying away as it sets kOn.
 //
-//   consider_bias  a reader that got the underlying lock, unless a writer waits for it; of a bias
-//                  that is revoked or inhibited, a reader that met another thread there, or that
+//   consider_bias  a reader that got the underlying lock, unless a writer waits for it; if the bias
+//                  is revoked or inhibited, only a reader that met another thread there, or that
 //                  finds that threads take turns (is_shared)
 //   suspend        a writer that waits for readers of the underlying lock
 //   revoke         a writer that has the underlying lock; if it gives up: suspended -> on. A try:

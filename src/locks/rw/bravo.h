@@ -2,10 +2,10 @@
 //
 // Paper: D. Dice, A. Kogan, "BRAVO - Biased Locking for Reader-Writer Locks" (USENIX ATC 2019),
 //   section 3, listing 1.
-// Idea: while a lock is biased towards readers, a reader does not touch it: it publishes the lock's
-//   address in a slot of a table that all locks share. A writer takes the underlying lock, then
-//   revokes the bias and waits until no slot names the lock. N times as long as that took, the bias
-//   is inhibited, so that writers lose at most 1/(N+1) of their time.
+// Idea: while a lock is biased towards readers, a reader does not touch it, but publishes the
+//   lock's address in a slot of a table that all locks share. A writer takes the underlying lock,
+//   revokes the bias, and waits until no slot names the lock. The bias is then inhibited for N
+//   times as long as that took, so that writers lose at most 1/(N+1) of their time.
 // State: one word, "bias": bias_word.h, with a table of its states.
 // Order: publishing and revoking are a Dekker pair; all four steps are seq_cst, or ordered by
 //   Slots::heavy_fence:
@@ -13,16 +13,16 @@
 //     writer  1. take the bias away     2. scan the slots
 //   Either the writer sees the slot, or the reader sees the change and backs out.
 // Invariants: the bias is switched on only under the underlying read lock, so never while a writer
-//   owns. While a writer owns, no slot names the lock, but for readers that are about to back out.
-// Fairness: the underlying lock's; but readers that published themselves before a writer came go
-//   first. Readers that come after it wait behind it, if the underlying lock has them do so.
-// Space: 8 bytes a lock; one table a process, or a row a thread.
-// Deviations: the inhibited time grows while the bias does not pay: see BiasWord::inhibited.
-//   Readers on the slow path do not each read the clock: see consider_bias. Only a thread that
-//   shares the lock with others reads it at all: see Look.
-//   A writer that has to wait for such readers suspends the bias before, not after: see write_lock.
-//   Try forms: readers try the slots first; a writer looks at the slots before it disturbs anybody.
-// Fork: in a child, slots stay, as holds do. While no slot may name the lock, those that do are of
+//   owns. While a writer owns, no slot names the lock, except for readers about to back out.
+// Fairness: the underlying lock's, except that readers which published themselves before a writer
+//   arrived go first. Later ones wait behind it if the underlying lock makes them.
+// Space: 8 bytes per lock; one table per process, or a row per thread.
+// Deviations: the inhibited time grows while the bias does not pay (BiasWord::inhibited). Readers
+//   on the slow path do not each read the clock (consider_bias), and only a thread that shares the
+//   lock with others reads it at all (Look). A writer that has to wait for slow readers suspends
+//   the bias before it waits, not afterwards (write_lock). In the try forms, a reader tries the
+//   slots first, and a writer checks the slots before it disturbs anybody.
+// Fork: slots stay in a child, as holds do. While no slot may name the lock, those that do are of
 //   readers that were about to back out: repair_after_fork() frees them.
 // Destroy is safe: a fast reader's last access is to its slot, which is never freed.
 #pragma once
@@ -70,8 +70,8 @@ class Bravo {
 
   static bool prepare() noexcept { return Core::prepare() && Slots::prepare(); }
 
-  // What an acquisition has come to, one of
-  //   a token                of a fast hold: where its slot is. Of a slow hold: 0, or core_token()
+  // How far an acquisition has come, which is one of
+  //   a token                for a fast hold, where its slot is; for a slow one, 0 or core_token()
   //   kBiasOff, kCollision   fast_read did not publish itself
   //   kRaced and a token     fast_read published itself in that slot, and must back out
   //   any other number       slow_read arrived at the underlying lock: what to wait for there

@@ -95,7 +95,7 @@ struct BravoBiasing {
     bias = visited;
     return Word::is_shared(bias);
   }
-  // Of a revoked bias: from now on it is inhibited for as long as that revocation costs. False:
+  // Inhibits a revoked bias, from now on for as long as that revocation costs. Returns false if
   // another thread was faster.
   static bool inhibit(Frame& f, std::uint64_t& bias, std::uint64_t now) noexcept {
     if (!Word::is_revoked(bias)) return true;
@@ -106,8 +106,8 @@ struct BravoBiasing {
     return true;
   }
 
-  // Before the bias is on for the first time: slots that name this address are of an earlier lock.
-  // False: another thread empties them.
+  // Called before the bias is on for the first time: drops slots that an earlier lock left at this
+  // address. Returns false if another thread empties them.
   [[gnu::noinline]] static bool start(Frame& f, std::uint64_t& bias) noexcept {
     // relaxed: it keeps others off; what they need is released when the bias is switched on.
     if (!f.bias.compare_exchange(bias, Word::kStarting, relaxed)) return false;

@@ -3,35 +3,35 @@
 //
 // Paper: I. Calciu, D. Dice, Y. Lev, V. Luchangco, V. Marathe, N. Shavit, "NUMA-aware reader-writer
 //   locks" (PPoPP 2013), sections 3.1 to 3.3 (the three) and 3.4 (reader indicators).
-// Idea: a reader counts itself in at its node and looks whether a writer is there; if so, it counts
-//   itself out again and waits. A writer takes a cohort mutex, says that it is there, and waits
-//   until nobody is counted in at any node (cohort_writers.h). While writers wait for the mutex,
-//   the sign that a writer is there stays.
-// State: in the object a pointer to a block (side_block.h). The block has for each node a reader
-//   indicator (all_readers.h) and the local lock of the mutex; in the head the global lock, the
+// Idea: a reader counts itself in at its node and checks whether a writer is present. If so, it
+//   counts itself out again and waits. A writer takes a cohort mutex, makes itself present, and
+//   waits until nobody is counted in at any node (cohort_writers.h). As long as writers wait for
+//   the mutex, the sign that a writer is present stays.
+// State: in the object a pointer to a block (side_block.h). For each node the block has a reader
+//   indicator (all_readers.h) and the local lock of the mutex. The head has the global lock, the
 //   node of the writer that is in, what a writer waits for, and `state` (cohort_writers.h): whether
-//   a writer is there, and how many readers wait.
-// Invariants: readers that wait are not counted in, but for moments.
-// Fairness: of writers, at most kMostInARow + 1 of a node in a row while others wait. A timed
-//   writer takes the mutex only when it is free, then waits for readers like others.
-//   cohort     after kMostInARow writers the readers that wait go first
-//   cohort-n   after each writer
-//   cohort-rp  after each writer; and a writer lets new readers in while there are any. When
-//              kMostInARow times as many readers have left as were in when the writer looked, it
-//              lets in no more. All that were in have left after the longest hold H, if no later
-//              ones have left in their place; so that takes 32 H at most, however many readers
-//              come, and then the writer waits as under the others (posix/guests.h).
-// Space: 256 bytes a node, and 256.
-// Deviations: the paper's impatient reader raises a barrier that new writers wait at; here writers
-//   count how many of them were in, and set up the barrier themselves, so no reader looks at a
-//   clock. So does a writer of cohort-rp whose patience is over. In C-RW-NP readers go through the
-//   mutex, too; here the readers that wait go first when a writer leaves, so that readers write to
-//   the mutex's lines only where nobody waits for them. A writer waits for the readers of all nodes
-//   at once, so a release by a thread without a record may count anybody out, anywhere.
+//   a writer is present, and how many readers wait.
+// Invariants: waiting readers are not counted in, except for moments.
+// Fairness: at most kMostInARow + 1 writers of a node in a row while others wait. A timed writer
+//   takes the mutex only when it is free, and then waits for readers like any other.
+//   cohort     waiting readers go first after kMostInARow writers
+//   cohort-n   waiting readers go first after each writer
+//   cohort-rp  the same; and a writer lets new readers in while there are any. It stops when
+//              kMostInARow times as many readers have left as were in when the writer looked. All
+//              that were in have left after the longest hold H, unless later ones left in their
+//              place. So this takes 32 H at most, however many readers come; then the writer
+//              waits as under the others (posix/guests.h).
+// Space: 256 bytes per node and 256 more.
+// Deviations: in the paper an impatient reader raises a barrier at which new writers wait. Here
+//   writers count how many of them were in, and raise the barrier themselves, so no reader looks at
+//   a clock. So does a writer of cohort-rp whose patience is over. In C-RW-NP readers go through
+//   the mutex, too; here the waiting readers go first when a writer leaves, so that readers write
+//   to the mutex's lines only where nobody waits for them. A writer waits for the readers of all
+//   nodes at once, so a release by a thread without a record may count out any reader, on any node.
 // Fork: a reader that turned back when the process forked may stay counted in (repair_after_fork).
 // Destroy is safe: a reader's last access is to its indicator, or to `state` while it waits
-//   (all_readers.h). A writer's is the mutex's; destroy waits for it, since readers may be in and
-//   out before it.
+//   (all_readers.h). A writer's is the mutex's. destroy() waits for that, since readers may be in
+//   and out before it.
 #pragma once
 
 #include <cstdint>

@@ -1,24 +1,24 @@
 // The writers of the cohort locks (cohort.h): how they get the lock from each other, and from the
 // readers.
 //
-// Idea: a writer takes the cohort mutex, appears, so that new readers turn back, and drains: it
-//   waits until nobody is counted in at any node. How the three locks differ is two numbers:
-//   kWriters   so many writers go in a row while readers wait; then those readers have their turn
-//   kPatience  so often a writer lets readers go first that came after it
-//   With 0 patience a writer that leaves stays present for the next one that waits for the mutex.
+// Idea: a writer takes the cohort mutex, shows itself, so that new readers turn back, and drains:
+//   it waits until nobody is counted in at any node. The three locks differ in two numbers:
+//   kWriters   how many writers go in a row while readers wait, before these have their turn
+//   kPatience  how often a writer lets readers go first that arrived after it
+//   If kPatience is 0, a leaving writer stays present for the next one that waits for the mutex.
 // State: `state` in the block's head
-//   bit 0      kPresent: a writer is there
-//   bit 1      kSleepers: somebody sleeps until that is over
+//   bit 0      kPresent: a writer is present
+//   bit 1      kSleepers: somebody sleeps until kPresent is cleared
 //   bit 2      kWriterSleeps: the writer with the mutex sleeps until kTurn is over
-//   bit 3      kTurn: readers that wait go first
-//   bits 4..8  how many writers were in since readers wait
+//   bit 3      kTurn: waiting readers go first
+//   bits 4..8  how many writers have been in since readers began to wait
 //   bit 9      kTrying: a writer that only tries has the mutex, and looks for readers
 //   bits 10..  how many readers wait
-// Invariants: kPresent, kTurn and kTrying are set by the holder of the mutex; the last reader that
-//   waited clears kTurn, a reader that meets kTrying clears that.
+// Invariants: only the holder of the mutex sets kPresent, kTurn and kTrying. The last reader that
+//   waited clears kTurn, and a reader that meets kTrying clears that.
 // A writer that only tries must not make a reader turn back and then fail because it saw that
-//   reader. So it makes itself seen by kTrying, looks, and then turns that into kPresent, unless a
-//   reader was faster: whichever updates the word first is in.
+//   reader. So it shows itself by kTrying, looks for readers, and then turns kTrying into kPresent,
+//   unless a reader was faster: whichever updates the word first is in.
 #pragma once
 
 #include <cstdint>

@@ -189,7 +189,7 @@ class EventualRw : EventualReaders<P, W> {
   // acquire, all: pair with the releases of those that left.
   bool has_readers() const noexcept { return (word_.load(acquire) & Word::kReaders) != 0; }
   bool has_writer() const noexcept { return (word_.load(acquire) & kLocked) != 0; }
-  // Half of the range is in use.
+  // Whether half of the range is in use.
   bool too_many_readers() const noexcept { return (word_.load(acquire) & kManyReaders) != 0; }
   bool idle() const noexcept { return (word_.load(acquire) & ~Queue::kCounts) == 0; }
 
@@ -197,7 +197,7 @@ class EventualRw : EventualReaders<P, W> {
   bool needs_no_repair(bool held) const noexcept {
     return (word_.load(relaxed) & ~Word::kReaders) == (held ? kLocked : 0);
   }
-  // Of a lock that was held for writing nobody reads, or will.
+  // A lock that was held for writing has no readers, and will get none.
   void repair_after_fork(bool held) noexcept {
     Value v = word_.load(relaxed);
     // Read holds may end meanwhile.

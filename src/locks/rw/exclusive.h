@@ -1,17 +1,17 @@
-// exclusive: an rwlock served by a mutex. Readers keep each other out, too.
+// exclusive: a mutex in the shape of an rwlock. Readers exclude each other, too.
 //
 // Paper: none; the mutex is that of U. Drepper, "Futexes are tricky" (2011), section 6: a word that
 //   says whether somebody may sleep, and a release that wakes one.
-// Idea: it shows what a program gains by its rwlock at all. Readers and writers take one word
-//   alike; beyond that, a reader never hangs where it would not under glibc's.
+// Idea: it shows what a program gains from an rwlock at all. Readers and writers take one word in
+//   the same way, except that a reader never hangs where it would not under glibc's lock.
 // State (4 bytes, zero = free): bit 0 a writer is in; bit 1 somebody may sleep; bits 2.. readers.
-// Invariants: the writer's bit and a count never stand together. The count is above one only by
-//   readers that came in beside others, see fairness. If somebody sleeps, kSleepers is set, or a
-//   thread that was woken is about to set it: a thread that waited takes the lock with it.
-// Fairness: none; a running thread takes a free lock. A reader comes in beside readers when it has
-//   waited for its patience or its deadline has passed, since the reader that is in may wait for
-//   it; and a try does so at once, since it cannot wait. So readers that overlap in that way may
-//   keep writers out, as under glibc's default.
+// Invariants: the writer's bit and a count are never both set. The count exceeds one only by
+//   readers that came in beside others (see Fairness). If somebody sleeps, kSleepers is set, or a
+//   woken thread is about to set it: a thread that has waited takes the lock with it.
+// Fairness: none; a running thread takes a free lock. A reader enters beside other readers when its
+//   patience is over or its deadline has passed, since the reader inside may be waiting for it. A
+//   try does so at once, since it cannot wait. So readers that overlap in this way may keep writers
+//   out, as under glibc's default.
 // Space: 2^30 readers.
 // Deviations: the count, and readers that come in beside others.
 // Destroy is safe: the last access is the update of the release; a wake by address may follow.

@@ -1,14 +1,14 @@
 // gcr-NAME: the reader-writer lock NAME under concurrency restriction.
 //
 // Paper, idea, liveness, deviations: common/lanes.h.
-// Idea: a reader that finds the lock below open is in, as without gcr. Else it waits aside as a
-//   writer does, and arrives at the lock below when it has passed a lane, which it leaves when it
-//   is in. So readers that were passive while a writer was in follow each other in.
+// Idea: a reader that finds the lock below open enters at once, as without gcr. Otherwise it waits
+//   aside as a writer does, arrives at the lock below when it has passed a lane, and leaves the
+//   lane when it is in. So readers that were passive while a writer was in enter one after another.
 // State (8 bytes, zero = free): a pointer to the block of lanes.h, which has the lock below.
 // Invariants: those of lanes.h.
-// Fairness: in the line of the lock below, that one's. Passive threads are not in that line: its
-//   phases do not count them.
-// Space: as lanes.h.
+// Fairness: that of the lock below for threads in its queue. Passive threads are not in that queue,
+//   so its phases do not count them.
+// Space: as in lanes.h.
 // Deviations: the paper restricts mutexes.
 // Destroy is safe as it is in lanes.h.
 #pragma once

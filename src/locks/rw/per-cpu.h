@@ -3,21 +3,21 @@
 // Paper: D. Dice, A. Kogan, "BRAVO - Biased Locking for Reader-Writer Locks" (USENIX ATC 2019),
 //   sections 2 and 5 (Per-CPU); after the Linux kernel's brlock (J. Corbet, LWN 2010) and W. Hsieh,
 //   W. Weihl, "Scalable reader-writer locks for parallel systems" (IPPS 1992).
-// Idea: a reader takes the lock of the CPU that it runs on, for reading, and remembers which; a
-//   writer takes them all, in order. So readers on different CPUs write to different lines.
-// State: in the object a pointer to a block (side_block.h). The block: for each CPU a BA lock and
-//   `holds`, how many of its read holds their threads know of; in the head `leaving`, how many
-//   writers have begun to release and not ended.
-// Invariants: a reader is counted in `holds` when it knows that it has the BA lock. A release takes
+// Idea: a reader takes the lock of the CPU that it runs on, for reading, and remembers which one. A
+//   writer takes all of them, in order. So readers on different CPUs write to different lines.
+// State: in the object a pointer to a block (side_block.h). For each CPU the block has a BA lock
+//   and `holds`, which counts those of its read holds that their threads know of. The head has
+//   `leaving`, the number of writers that have begun a release and not finished it.
+// Invariants: a reader is counted in `holds` once it knows that it has the BA lock. A release takes
 //   one from there first, by an update that cannot take what is not there. So two releases never
-//   end one hold, whichever threads they are by; and none ends the hold of a reader that has not
-//   noticed yet that it is in, and that may find its time over instead and take its arrival back.
-// Fairness: phase-fair, as the BA lock is that a reader comes to; writers first come, first served,
-//   as they all queue at the first one. A timed writer, like any, keeps readers from the locks that
-//   it has while it waits for the next.
-// Space: 128 bytes a CPU, and 128; writers hold a queue node a CPU.
-// Deviations: a release by a thread without a record takes any hold. Holds are alike: if it took
-//   another thread's, that one's release finds its own place empty and takes the one that was left.
+//   end the same hold, whichever threads they are by. Nor does one end the hold of a reader that
+//   has not yet noticed that it is in, and that may time out instead and take its arrival back.
+// Fairness: phase-fair, as is the BA lock at which a reader arrives; writers are first come, first
+//   served, as they all queue at the first one. A timed writer, like any, keeps readers from the
+//   locks that it has while it waits for the next.
+// Space: 128 bytes per CPU and 128 more; writers hold a queue node per CPU.
+// Deviations: a release by a thread without a record takes any hold, as holds are alike. If it was
+//   another thread's, that one's release finds its own place empty and takes the one left.
 // Destroy is safe: a reader's last access is BA's. A writer's is to `leaving`, which destroy waits
 //   for: readers of the first CPUs may be in and out before a writer has released the last one.
 #pragma once

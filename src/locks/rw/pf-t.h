@@ -2,34 +2,34 @@
 //
 // Paper: B. Brandenburg, J. Anderson, "Spin-based reader-writer synchronization for multiprocessor
 //   real-time systems", Real-Time Systems 46 (2010), section 4 (PF-T).
-// Idea: a reader counts itself in (rin) when it comes and out (rout) when it leaves. A writer takes
-//   a ticket, waits for its turn among writers, marks rin with "a writer is present" and its phase,
-//   and waits until as many readers have left as had arrived. A reader that arrives meanwhile waits
-//   for that one phase only: when its bits change, to whatever, the reader is in. So readers and
-//   writers alternate.
+// Idea: a reader counts itself in (rin) when it arrives and out (rout) when it leaves. A writer
+//   takes a ticket, waits for its turn among writers, marks rin with PRES (a writer is present) and
+//   its phase, and waits until as many readers have left as had arrived. A reader that arrives
+//   meanwhile waits only for that phase: as soon as those bits change, to whatever value, it is in.
+//   So readers and writers alternate.
 // State (24 bytes, zero = free):
 //   word  64 bits: pf_t_word.h; rin, wout, 4 bits of the lock's user, flags, among them PRES
 //   rout  32 bits: departures (31), kDrain
 //   win   32 bits: the next ticket; tickets are compared modulo 2^24
-//   arrivals_at_phase  64 bits: how many readers had arrived when ticket so-and-so set PRES. It is
-//         read in forked children alone
+//   arrivals_at_phase  64 bits: a ticket, and how many readers had arrived when it set PRES. Only
+//         forked children read it
 // Invariants: only the holder of ticket wout sets PRES. While PRES is set, no reader that arrived
 //   later holds the lock. rout never passes rin. In drain mode rout counts up to 0 instead of up to
 //   rin.
-// Fairness: phase-fair; writers are served first come, first served. This holds for timed readers
-//   too. A timed writer takes a ticket only when it would have its turn at once, so it has no place
-//   in the line.
+// Fairness: phase-fair; writers are served first come, first served. This holds for timed readers,
+//   too. A timed writer takes a ticket only when its turn would come at once, so it has no place in
+//   the queue.
 // Space: at most 2^24 waiting writers, 2^31 readers at once.
-// Deviations: rin and wout share a word, because a release must be one update: after it the object
-//   may be gone. So a reader knows the phase that it met by the writer's whole ticket, where the
-//   paper's knows one bit. It has to: a timed writer may give up before the readers of the phase
-//   before have noticed that they are in, and one bit would have the same value again too early.
-//   kDrain has exactly the last reader wake a sleeping writer, without another look at the lock. A
-//   reader that gives up takes its arrival back; it never counts itself out, since a writer may be
-//   draining. Nothing of this changes the order in which threads enter.
-// Fork: in a child, the readers that arrived after arrivals_at_phase waited for a writer that does
-//   not exist, and so did the writers in the line: repair_after_fork() drops both. A reader that
-//   may have arrived before that is a holder.
+// Deviations: rin and wout share a word, because a release must be a single update, after which the
+//   object may be gone. So a reader identifies the phase that it met by the writer's whole ticket,
+//   where the paper uses one bit. It has to: a timed writer may give up before the readers of the
+//   phase before have noticed that they are in, and one bit would have its old value again too
+//   early. With kDrain, exactly the last reader wakes a sleeping writer, without looking at
+//   the lock again. A reader that gives up takes its arrival back. It never counts itself out,
+//   since a writer may be draining. None of this changes the order in which threads enter.
+// Fork: in a child, the readers that arrived after arrivals_at_phase were waiting for a writer that
+//   does not exist, and so were the writers in the queue: repair_after_fork() drops both. A reader
+//   that may have arrived before counts as a holder.
 // Destroy is safe: a writer's last access is the compare-exchange of its release, a reader's is the
 //   fetch-add on rout; what may follow is a wake of the address.
 #pragma once

@@ -6,9 +6,9 @@
 //   interpose checks that at start-up by a trial run.
 // Fairness: glibc's: readers first unless the kind says otherwise; writers can starve.
 // Destroy is safe as in glibc.
-// Fork: as in glibc, but that a lock that was held for writing is made anew, and then taken again
-//   if that hold stays. Nobody else can have held it, so only those that waited are dropped.
-//   glibc's counters of readers do not say which readers wait.
+// Fork: as in glibc, except that a lock which was held for writing is reset, and then taken again
+//   if that hold stays. Nobody else can have held it, so only waiting threads are dropped. glibc's
+//   counters of readers do not say which readers wait.
 #pragma once
 
 #include <cstddef>

@@ -1,30 +1,30 @@
-// rlu, rlu-asym: a lock over RLU's reader indicator. Readers write to a row of their own thread and
-// nothing else.
+// rlu, rlu-asym: a lock over RLU's reader indicator. Readers write only to a row of their own
+// thread.
 //
 // Paper: A. Matveev, N. Shavit, P. Felber, P. Marlier, "Read-log-update" (SOSP 2015), sections 3.2
 //   to 3.4: registration, clock, quiescence; RLU-backed in D. Dice, A. Kogan, "BRAVO - Biased
 //   Locking for Reader-Writer Locks" (USENIX ATC 2019), section 5.
-// Idea: a reader fills a section of its row with the lock and the lock's clock, and looks whether a
-//   writer is there; if so it empties it again and waits in line. Writers take turns; the one that
-//   has the turn makes itself seen, waits until no section names this lock, and moves the clock on
-//   when it leaves.
-// State (24 bytes, zero = free): a PF-T lock, whose word has four bits of the rows: rlu_state.h.
-// The clock is PF-T's turn, how many writers there were. PF-T also has the line for readers that
-//   meet a writer, or have no place in a row.
-// Invariants: while a writer is in, no section names the lock, but of readers that are about to
-//   turn back.
-// Fairness: of readers in line and of writers, PF-T's. Readers that filled their section before a
-//   writer came go first.
-// Space: none beside the object; 128 bytes a thread (rows.h). A thread has 7 sections, for that
-//   many locks at once.
-//   In rlu-asym a reader makes no update (asymmetric.h); each write pays for a barrier on all
-//   processors that run the process.
+// Idea: a reader fills a section of its row with the lock and the lock's clock, and checks whether
+//   a writer is present. If so, it empties the section again and waits in the queue. Writers take
+//   turns. The writer whose turn it is makes itself visible, waits until no section names this
+//   lock, and advances the clock when it leaves.
+// State (24 bytes, zero = free): a PF-T lock. Four bits of its word are for the rows (rlu_state.h).
+// The clock is PF-T's turn, which counts the writers so far. PF-T also has the queue for readers
+//   that meet a writer or have no place in a row.
+// Invariants: while a writer is in, no section names the lock, except those of readers that are
+//   about to turn back.
+// Fairness: PF-T's for queued readers and for writers. Readers that filled their section before a
+//   writer arrived go first.
+// Space: none beside the object; 128 bytes per thread (rows.h). A thread has 7 sections, and
+//   so can hold that many locks at once. In rlu-asym a reader makes no atomic update
+//   (asymmetric.h), but each write pays for a barrier on all processors that run the
+//   process.
 // Deviations: an opaque critical section cannot be logged, so there are no logs, and readers do not
-//   run beside a writer: of RLU it has the reader indicator alone, as in the BRAVO paper. A release
-//   by a thread without a record closes the rows of this lock for good, and then takes any hold.
-// Fork: in a child, sections stay, as holds do. While a writer's hold stays, those that name the
-//   lock are of readers that were about to turn back: repair_after_fork() empties them.
-// Destroy is safe: a reader's last access is to its row, which is never freed; else PF-T's.
+//   run beside a writer. As in the BRAVO paper, only RLU's reader indicator is left. A release by a
+//   thread without a record closes the rows of this lock for good, and then takes any hold.
+// Fork: sections stay in a child, as holds do. While a writer's hold stays, the sections that name
+//   the lock are of readers that were about to turn back: repair_after_fork() empties them.
+// Destroy is safe: a reader's last access is to its row, which is never freed, or as in PF-T.
 #pragma once
 
 #include <cstdint>
@@ -190,7 +190,7 @@ class RluOver {
     state_.line.repair_after_fork(written);
   }
 
-  // Of a lock with holds that other threads released, sections may be left.
+  // Sections may be left if other threads released holds of this lock.
   void destroy() noexcept {
     if (state_.is_closed()) Readers<P>::drop(state_.domain());
   }

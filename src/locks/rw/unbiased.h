@@ -1,9 +1,9 @@
-// A lock without a bias, in the shape on which rw_contract.h stands. bravo.h is the other.
+// A lock without a bias, in the shape that rw_contract.h builds on. bravo.h is the other such lock.
 //
-// The shape: static functions over a frame. An acquisition for reading is an attempt, one number,
-// which fast_read keeps in a register; if that did not get the lock, slow_read and read_wait go on
-// with it. Each hold has a token, which goes to its release: the core's own (read_tokens.h), or 0
-// where holds are alike.
+// The shape: static functions over a frame. The state of a read acquisition is one number, the
+// attempt, which fast_read keeps in a register. If fast_read did not get the lock, slow_read and
+// read_wait go on with it. Each hold has a token, which is passed to its release: the core's own
+// (read_tokens.h), or 0 if holds are alike.
 #pragma once
 
 #include <cstdint>

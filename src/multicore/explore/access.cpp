@@ -15,7 +15,7 @@ int Machine::enroll(const void* address, std::uint64_t initial) {
 std::vector<Machine::Preset> Machine::values() const {
   std::vector<Preset> all;
   for (int i = 0; i < memory_.count(); ++i) {
-    // Of an object that was made anew there are earlier ones.
+    // If an object was made again at its address, there are earlier atoms, too.
     const void* const atom = memory_.address_of(i);
     if (memory_.find(atom) == i) all.push_back({atom, memory_.newest_value(i)});
   }

@@ -224,7 +224,7 @@ void Memory::revive(const void* begin, std::size_t bytes) {
   }
 }
 
-// Of each atom, the write that the shared view of seq_cst knows.
+// A hash of the write to each atom that the shared view of seq_cst knows.
 std::uint64_t Memory::seq_cst_knows() const {
   std::uint64_t sum = 0;
   for (int i = 0; i < count_; ++i) {

@@ -74,7 +74,7 @@ struct Explored {
     global<Priorities>().of[thread] = priority;
     global<Priorities>().any = true;
   }
-  // Of one lock in an execution.
+  // Remembers one lock in an execution, the last one noted.
   static void note_waiting_priority(const void* lock, std::uint32_t priority, bool keep_higher) {
     Waiting& w = global<Waiting>();
     machine.visits(w.last);

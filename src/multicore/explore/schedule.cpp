@@ -194,7 +194,7 @@ bool Machine::let_deadlines_pass() {
   return any;
 }
 
-// Of sleeps that nobody is to end.
+// Ends the sleeps that no thread is to end. Returns whether there was one.
 bool Machine::let_naps_end() {
   bool any = false;
   for (int i = 0; i < count_; ++i) {

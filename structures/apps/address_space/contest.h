@@ -181,7 +181,7 @@ Own checked(Engine& space, SpaceWorker<Engine>& worker, const Work& work, int nu
   return own;
 }
 
-// Of the faults: the processor's time and the time of a fault, over threads that do nothing else.
+// Prints the processor time and the time of a fault, over threads that do almost nothing else.
 template <class Worker>
 void print_faults(const Phase& phase, const std::vector<Worker>& workers) {
   double cpu = 0;

@@ -9,7 +9,7 @@
 
 namespace bench {
 
-// Of an operation that changes how many regions there are: where it is.
+// Where an operation that changes the number of regions takes place.
 enum class Part : std::uint8_t {
   loaded,   // in a file's pages, or in what execve mapped
   top,      // the end of a mapping that no access was allowed to, without its first pages: so a
@@ -33,7 +33,7 @@ class Mappings {
     cut(end);
     all_.erase(all_.lower_bound(start), all_.lower_bound(end));
   }
-  // Of an operation in the region [low, high); `open`: an access was allowed there.
+  // For an operation in the region [low, high). `open`: an access was allowed there.
   Part part(std::uint64_t start, std::uint64_t end, std::uint64_t low, std::uint64_t high,
             bool open) const {
     const Part otherwise = start == low && end == high ? Part::joined : Part::other;

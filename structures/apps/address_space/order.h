@@ -11,7 +11,7 @@ namespace bench {
 
 class Order {
  public:
-  // Of the thread's next step, in pages [start, end). Operations get a number, from 1 on.
+  // Where the thread's next step, in pages [start, end), stands. Operations are numbered from 1.
   struct Place {
     std::vector<Wait> waits;
     std::uint64_t number;

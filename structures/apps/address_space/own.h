@@ -25,7 +25,7 @@ class Own {
     std::uint64_t base;
     bool operator==(const Run&) const = default;
   };
-  // Of one kind of operation.
+  // Counts for one kind of operation.
   struct Kinds {
     std::uint64_t all = 0;
     std::uint64_t structural = 0;  // change the number of regions, or what is behind one
@@ -64,7 +64,7 @@ class Own {
     std::uint64_t base;
     bool operator==(const Backing&) const = default;
   };
-  // Of the runs that have a page in [start, end) or touch it.
+  // What is behind the runs that have a page in [start, end) or touch it.
   std::vector<Backing> behind(std::uint64_t start, std::uint64_t end) const;
   void cut(std::uint64_t at);
   void put(std::uint64_t start, std::uint64_t end, const Run& run);

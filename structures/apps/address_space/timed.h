@@ -38,9 +38,9 @@ struct Waits {
     s.most = ticks > s.most ? ticks : s.most;
   }
 };
-// The calling thread's; gone when the thread ends.
+// The calling thread's, which are gone when the thread ends.
 Waits& waits_of_thread();
-// Of all threads that ended; forgets them.
+// Returns the sums over all threads that have ended, and forgets them.
 std::array<Waits::Sum, kLockClasses> take_waits();
 // Lines of `wait_CLASS_ns N wait_CLASS_max_ns M wait_CLASS_share S waits_CLASS C`: the mean and the
 // longest acquisition, the share of the threads' time that was spent in them, and how many.

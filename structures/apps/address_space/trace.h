@@ -1,7 +1,7 @@
 // A recorded program: what each of its threads does, and what each step waits for.
 // `lockswap trace-vm` records them; docs/vm-traces.md describes the file.
 //
-// The file's order is one that the program may have had. Of it is kept what the program relied on:
+// The file's order is one that the program may have had. What the program relied on is kept:
 // an operation comes behind what was done before in its pages, and behind operations in those on
 // each side, since with them it makes one region or two; a fault comes behind the operations in its
 // page. Faults wait for no fault.

@@ -69,7 +69,7 @@ class DeferredIndex {
     });
   }
   void set_limit(std::uint32_t objects) { set_.set_limit(objects); }
-  // Of all updates that were applied.
+  // Counts of all updates that were applied.
   lockswap::ldu_counts counts() { return set_.counts(); }
 
  private:

@@ -14,7 +14,7 @@
 
 namespace bench {
 
-// Of a list with commas in between.
+// The parts of a list with commas in between.
 inline std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {

@@ -65,7 +65,7 @@ class SkipListBase {
     Hand(SkipListBase& list, std::uint64_t seed) : memory(list.memory_), random(seed) {}
     Owner memory;
     Random random;
-    // Of the nodes that it has inserted, less those that it has removed.
+    // Sums of the nodes that it has inserted, less those that it has removed.
     std::int64_t nodes = 0;
     std::int64_t bytes = 0;
   };

@@ -132,7 +132,7 @@ class citrus {
     }
     return p;
   }
-  // Of a node with two children: the leftmost node of the right one takes its place.
+  // Replaces a node with two children by the leftmost node below its right child.
   std::optional<bool> replace_by_successor(section& here, place p) {
     fork* parent = p.at;
     node* successor = p.at->child[1].read();

@@ -6,8 +6,8 @@
 // Idea: the table of twice as many buckets takes its nodes from the smaller one: a bucket's chain
 //   has the nodes of two new buckets. RCU changes one link at a time and lets readers pass between
 //   any two changes (Triplett's unzip, column by column). Here one section takes the chain apart,
-//   at one moment for all readers (one shot). Of the nodes it locks those whose next node is
-//   another one afterwards. To shrink, the chain of one bucket is hung at the end of another one's.
+//   at one moment for all readers (one shot). It locks the nodes whose next node is another
+//   one afterwards. To shrink, the chain of one bucket is hung at the end of another one's.
 // Invariants: a head that is not `ready` has its nodes in the table before. A section that makes
 //   heads ready also locks the old heads; so an insertion, which locks a head, and a removal, which
 //   locks what links to its node, meet it if they go by the older state.

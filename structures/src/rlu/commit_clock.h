@@ -8,7 +8,7 @@
 // Invariants: now <= next. Each time belongs to one commit. Its write clock is set before the time
 //   comes.
 // Deviations: in the pseudo-code a commit sets its write clock to the clock's value and one, and
-//   then adds one to the clock. Of two commits at once both may take the same time: a section that
+//   then adds one to the clock. Two commits at once may both take the same time: a section that
 //   begins between the two additions reads some of the second commit's objects as they were (before
 //   the write clock was set) and others as they will be: a torn snapshot. Numbers that are drawn
 //   make the time the commit's own.
@@ -40,7 +40,7 @@ class CommitClock {
         [this, time] { return time == now_.load(relaxed) + 1 && time <= next_.load(relaxed); });
     now_.store(time, release);  // pairs with ClockRows::begin
   }
-  // Whether that time has come. Of a commit of a thread that does not exist any more.
+  // Whether that time has come. For a commit whose thread does not exist any more.
   bool has_come(std::uint64_t time) const noexcept {
     return now_.load(relaxed) >= time;  // relaxed: the fork has handed it on
   }

@@ -2,7 +2,7 @@
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.5, lines 1 to 43 and 69 to
 // 73. Idea: a section goes by the time at which it began. An object that is not locked is read as
-//   it is. Of one that is locked the copy is read if the thread has locked it itself, or if its
+//   it is. If it is locked, its copy is read if the thread has locked it itself, or if the locking
 //   thread's commit has a time that is not later than the section's.
 // Invariants: an object that a section locks is as the section saw it: a commit that changed it
 //   since has a later time than the section's, so it waits for the section before it unlocks.

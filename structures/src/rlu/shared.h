@@ -31,7 +31,7 @@ struct Shared {
 template <Platform P>
 struct Local {
   Context<P>* context = nullptr;
-  // Of the process in which the thread was here last (P::process_mark(), which is never 1).
+  // The mark of the process in which the thread was last here (P::process_mark(), never 1).
   std::uint64_t mark = 1;
 };
 

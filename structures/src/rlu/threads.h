@@ -67,10 +67,10 @@ class Threads {
   [[gnu::noinline]] static C* arrive() noexcept {
     auto& mine = local<P>();
     const std::uint64_t here = P::process();
-    // Only of an ancestor's thread that has survived.
+    // Only a thread of an ancestor that has survived has one already.
     if (mine.context != nullptr) mine.context->process.store(here, relaxed);
     if (mine.context == nullptr) {
-      // Of a process that has forked, contexts are not free before they are in order.
+      // In a process that has forked, contexts are not free before they have been repaired.
       C* const c = new_context<P>();
       if (c == nullptr) return nullptr;
       P::check([c] { return c->is_at_rest(); });

@@ -27,14 +27,14 @@ MOST = {"hybrid-rcu": 3, "pure-rcu": 2, "per-vma": 3}
 
 
 def accesses(lines: Iterable[str]) -> Iterator[tuple[bool, int, int]]:
-    """Whether it writes, its address, its size; not those of the stack."""
+    """Yields whether each access writes, its address and its size; leaves out accesses to the stack."""
     for line in lines:
         if (found := ACCESS.match(line)) and int(found[2], 16) not in STACK:
             yield found[1] != "L", int(found[2], 16), int(found[3])
 
 
 def fetched(lines: Iterable[str], mark: int) -> Iterator[set[int]]:
-    """Of each turn: the lines that its fault touches and its operation wrote."""
+    """Yields, for each turn, the lines that its fault touches and its operation wrote."""
     following = {"": "operation", "operation": "fault", "fault": ""}
     now = ""
     written: set[int] = set()

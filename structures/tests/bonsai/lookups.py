@@ -29,7 +29,7 @@ MOST = 0.95
 
 
 def count(program: Path, caches: Sequence[str], structure: str, regions: int) -> dict[str, float]:
-    """Of a lookup."""
+    """The figures of one lookup."""
     valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no"]
     valgrind += ["--cache-sim=yes", "--branch-sim=yes", *caches]
     command = [*valgrind, "--toggle-collect=*lookups<*", program, structure, str(regions), str(LOOKUPS)]

@@ -325,7 +325,7 @@ class World {
   alignas(Hand) std::byte hand_bytes_[kMaxThreads][sizeof(Hand)];
 };
 
-// Of all designs; two levels.
+// For all designs; two levels.
 const Script kScripts[] = {
     // A region is split while a fault is at it: the rest of it may seem unmapped (Bonsai, 5.2).
     {"split", "m0-4rw W3", {"u1-2", "W0 R3"}},
@@ -379,7 +379,7 @@ const Script kForkFills = {"fork-fills", "m0-4rw W1 W3", {"F cR3 cR0", "W0 W3"}}
 // The same with fewer atoms, for where regions stand in a Bonsai tree. The fork lets go of the root
 // while it is in the first leaf, which is there for page 1.
 const Script kSmallForkFills = {"fork-fills", "m0-3rw W1", {"F cR2 cR0", "W0 W2"}};
-// Of designs with locks alone, which move bounds in place; three levels.
+// For designs with locks alone, which move bounds in place; three levels.
 const Script kInPlaceScripts[] = {
     // mprotect moves the boundary of two regions, beside another at the other end.
     {"boundaries", "m1-3r m3-6rw m6-8r", {"p2-3rw", "p6-7rw W6"}},
@@ -436,7 +436,7 @@ const Script kLargePartsScripts[] = {
     {"large-parts", "m1-3r m3-7rw W4 W5", {"p3-4r", "u6-7 W5"}},
     {"large-boundary", "m0-3r m3-8rw W5 W4", {"p3-5r R4", "W5 R5"}},
 };
-// Of four pages: an operation locks fewer than a fault that fills it.
+// A large page has four pages: an operation locks fewer than a fault that fills it.
 const Script kLargeCut = {"large-cut", "m0-8rw", {"u7-8", "W4 R4"}};
 const Script kLargeForks[] = {
     {"large-fork", "m0-2rw W0", {"F cR0 cW1 cR0", "W0 R0"}},

@@ -369,7 +369,7 @@ Scenario scenario(const Script& script) {
 constexpr Bounds kFull{3, 2, 0, 0};
 constexpr Bounds kQuick{2, 1, 0, 0};
 
-// Of every form.
+// For every form.
 const Script kScripts[] = {
     {"insert", {"i1 i2", "get get"}},
     {"told", {"i1 +1 r1", "?1 get get"}},

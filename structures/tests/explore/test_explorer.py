@@ -34,7 +34,7 @@ def test_a_listed_file_is_one_file():
 
 
 def test_each_header_is_explored():
-    """The sources are: what they have of orders must be tried. Of the headers for programs, those that have orders."""
+    """All sources are, and those headers for programs that have orders: each of these orders must be tried."""
     names = {statement.file.partition("/")[0] for statement in orders.statements_with_orders(STRUCTURES)}
     assert names == {"address_space", "lockswap", "rlu"}
 

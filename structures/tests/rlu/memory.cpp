@@ -3,7 +3,7 @@
 //
 //     memory [COMMITS [THREADS [DEFERRAL]]]
 //
-// Of THREADS threads, kAtOnce are there at a time. They change shared objects, replace and free
+// kAtOnce of the THREADS threads exist at a time. They change shared objects, replace and free
 // them, abort, give callbacks, copy objects that are larger than a log usually is; one in five
 // exits in a section. A tenth as many threads and commits come first, and then all of them.
 #include <atomic>

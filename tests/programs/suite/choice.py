@@ -9,7 +9,7 @@ from suite.case import Case
 from suite.stage import Under
 
 IN_A_SAMPLE = 3  # a third of them with a mutex
-# Of rwlocks and mutexes together; which, is drawn by their order alone.
+# How many pairs of an rwlock and a mutex there are; which ones depends only on the order of the locks.
 PAIRS = 3
 
 

@@ -12,7 +12,7 @@ class Counts:
     writes: int
     locks: int  # that were used; of all processes together
     to_glibc: int
-    # Of mutexes, where those were swapped.
+    # For mutexes, where those were swapped.
     mutex_acquisitions: int = 0
     mutexes: int = 0
     cond_waits: int = 0

@@ -20,7 +20,7 @@
 
 namespace lockswap {
 
-// Of a tree, since it was made. A writer's to read.
+// Counts of a tree since it was made. Only a writer may read them.
 struct bonsai_counts {
   std::uint64_t updates = 0;  // that changed something
   std::uint64_t garbage = 0;  // nodes that were taken out

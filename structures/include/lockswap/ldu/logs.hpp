@@ -128,7 +128,7 @@ class basic_ldu_logs {
 
     // False: all rows have a thread already, so this one's updates go to the structures' own logs.
     bool has_logs() const noexcept { return index_ < P::kThreads; }
-    // Of this row, by this thread and those that had it before.
+    // Counts of this row, by this thread and those that had it before.
     ldu_counts counts() const noexcept { return has_logs() ? row_->counts.get() : ldu_counts{}; }
 
    private:

@@ -12,7 +12,7 @@ class Design {
  public:
   using Index = Where;
   static constexpr bool kInPlace = Where::kInPlace;
-  // Of a thread.
+  // What a thread needs to use it.
   struct Hand : Index::Hand {
     template <class D>
     explicit Hand(D& of) : Index::Hand(of.index()) {}
