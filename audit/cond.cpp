@@ -24,9 +24,7 @@ constexpr int kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kMutexShared = 0
 
 template <CondFlags kFlags>
 struct New {
-  static unsigned flags(const pthread_cond_t* c) noexcept {
-    return flags_in(c, kFlags);
-  }
+  static unsigned flags(const pthread_cond_t* c) noexcept { return flags_in(c, kFlags); }
   static constexpr bool kIsNew = true;
 };
 struct Old {

@@ -26,9 +26,7 @@ template <CondFlags kFlags>
 struct NewCond {
   static constexpr std::size_t kByte = byte_of(kFlags);
   static_assert(sizeof(NativeCond) <= kByte && kByte + sizeof(unsigned) <= sizeof(pthread_cond_t));
-  static unsigned flags(const pthread_cond_t* c) noexcept {
-    return flags_in(c, kFlags);
-  }
+  static unsigned flags(const pthread_cond_t* c) noexcept { return flags_in(c, kFlags); }
   static constexpr bool kHasAttributes = true;
   static const CondOps& system() noexcept { return system_cond; }
 };

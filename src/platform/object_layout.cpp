@@ -407,10 +407,11 @@ bool learn_cond_layout() noexcept {
     int pshared;
     clockid_t clock;
     unsigned flags;
-  } constexpr kMade[] = {{PTHREAD_PROCESS_PRIVATE, CLOCK_REALTIME, 0},
-                         {PTHREAD_PROCESS_PRIVATE, CLOCK_MONOTONIC, kCondIsMonotonic},
-                         {PTHREAD_PROCESS_SHARED, CLOCK_REALTIME, kCondIsShared},
-                         {PTHREAD_PROCESS_SHARED, CLOCK_MONOTONIC, kCondIsShared | kCondIsMonotonic}};
+  } constexpr kMade[] = {
+      {PTHREAD_PROCESS_PRIVATE, CLOCK_REALTIME, 0},
+      {PTHREAD_PROCESS_PRIVATE, CLOCK_MONOTONIC, kCondIsMonotonic},
+      {PTHREAD_PROCESS_SHARED, CLOCK_REALTIME, kCondIsShared},
+      {PTHREAD_PROCESS_SHARED, CLOCK_MONOTONIC, kCondIsShared | kCondIsMonotonic}};
   const Made<pthread_cond_t> plain = make_cond(kMade[0].pshared, kMade[0].clock);
   const Made<pthread_cond_t> flagged = make_cond(kMade[3].pshared, kMade[3].clock);
   if (plain.failed() || flagged.failed()) return fail(misfit, "pthread_cond_init fails");

@@ -130,7 +130,7 @@ def test_a_convoy_is_charged_to_the_long_hold_before_it(profile):
     assert line_of("waiter convoy") in pair["waiter"]["site"]
     assert line_of("holder convoy") in pair["holder"]["site"]
     # The first of each line has waited for that hold alone; the other seven, for each other's, too.
-    assert pair["waits"] > 3 * 8 and pair["wait_ns"] > 0.8 * lock["wait_ns"]
+    assert pair["waits"] > 2 * 8 and pair["wait_ns"] > 0.8 * lock["wait_ns"]
     assert pair["until_release_ns"] > 0.5 * pair["wait_ns"]
 
 
@@ -196,7 +196,7 @@ def test_a_signal_handler_that_locks(profile):
     found = profile(HOT, "handlers")
     one = next(lock for lock in found["locks"] if lock["name"] == "of_handler")
     # A handler that interrupted the bookkeeping is passed on, with both its calls, and counted as such.
-    assert one["acquisitions"] + found["dropped"]["inside"] // 2 == int(found["stdout"]) > 100
+    assert one["acquisitions"] + found["dropped"]["inside"] // 2 == int(found["stdout"]) > 20
 
 
 def exclusive(found: dict, name: str) -> dict:

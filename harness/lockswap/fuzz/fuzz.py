@@ -215,11 +215,11 @@ def _say(request: Request, found: dict, last: Outcome) -> int:
         output = {"stdout": last.stdout.decode(errors="replace"), "stderr": last.stderr.decode(errors="replace")}
         print(json.dumps(found | output, indent=1))
     else:
-        print(_text(found, last), file=sys.stderr)
+        print(_text(request, found, last), file=sys.stderr)
     return 0 if found["failure"] is None else FOUND
 
 
-def _text(found: dict, last: Outcome) -> str:
+def _text(request: Request, found: dict, last: Outcome) -> str:
     if found["failure"] is None:
         first, runs = found["first_seed"], found["runs"]
         seeds = f"seed {first}" if runs == 1 else f"seeds {first} to {first + runs - 1}"
@@ -237,12 +237,31 @@ def _text(found: dict, last: Outcome) -> str:
     order = "".join(f"{line}\n" for line in of_serial.as_text(found["order"])) if "order" in found else ""
     if found["runs"] == 0:
         return f"lockswap fuzz: the oldest thread that can run does: {found['failure']}{said}\n{order}".rstrip()
-    how = "--serial " if order else ""
     return (
         f"lockswap fuzz: run {found['runs']}, seed {found['seed']}: {found['failure']}{said}\n{order}"
         f"lockswap fuzz: the same seed fails in {found['again']} of {found['of']} more runs; "
-        f"to see it again: {how}--seed {found['seed']} --runs 1"
+        f"to see it again: {_same_disturbance(request)}--seed {found['seed']} --runs 1"
     )
+
+
+def _same_disturbance(request: Request) -> str:
+    """The options that a seed needs beside it to do the same again."""
+    flags = {"--serial": request.serial, "--same-output": request.same_output, "--spurious": request.spurious}
+    values = {
+        "--percent": request.percent,
+        "--delay": request.delay_us,
+        "--budget": request.budget_ms,
+        "--timeout": request.timeout,
+        "--rwlock": request.rwlock,
+        "--mutex": request.mutex,
+    }
+    said = [name for name, is_given in flags.items() if is_given]
+    said += [
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in values.items()
+        if value
+    ]
+    return "".join(f"{one} " for one in said)
 
 
 def _statuses(found: dict) -> str:
