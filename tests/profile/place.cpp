@@ -17,7 +17,9 @@ std::mutex first;
 std::mutex second;
 std::recursive_mutex again;
 std::shared_mutex table;
+std::recursive_timed_mutex timed_lock;
 std::condition_variable changed;
+std::condition_variable_any any_changed;
 std::once_flag loaded;
 volatile int work;
 
@@ -34,6 +36,36 @@ class Guarded {
 };
 
 Guarded numbers;
+
+// What programs write for themselves: its constructor is the user's line.
+class Holding {
+ public:
+  explicit Holding(std::mutex& lock) : _lock(lock) { _lock.lock(); }  // take wrapped
+  ~Holding() { _lock.unlock(); }
+
+ private:
+  std::mutex& _lock;
+};
+
+class Shape {
+ public:
+  virtual ~Shape() = default;
+  virtual void drawn() = 0;
+};
+
+class Circle final : public Shape {
+ public:
+  void __attribute__((noinline)) drawn() override {
+    {
+      const std::lock_guard<std::shared_mutex> held(table);  // take drawn
+      work = work + 1;
+    }
+    work = work + 1;  // whose tail call the release would be can't be known
+  }
+};
+
+Circle circle;
+Shape* volatile shape = &circle;
 
 APART void guard() {
   const std::lock_guard<std::mutex> held(first);  // take guard
@@ -92,6 +124,28 @@ APART void lambda() {
   step(second);
 }
 
+APART void timed() {
+  const std::unique_lock<std::recursive_timed_mutex> held(timed_lock,
+                                                          std::chrono::seconds(1));  // take timed
+  work = work + 1;
+}
+
+APART void any() {
+  std::shared_lock<std::shared_mutex> held(table);
+  any_changed.wait_for(held, std::chrono::microseconds(1), [] { return work < 0; });  // take any
+}
+
+template <class Lock>
+APART void generic(Lock& lock) {
+  const std::lock_guard<Lock> held(lock);  // take generic
+  work = work + 1;
+}
+
+APART void wrapped() {
+  const Holding held(first);
+  work = work + 2;  // otherwise than in guard(), or compilers make one function of both
+}
+
 APART void join() {
   std::thread ended([] { work = work + 1; });
   ended.join();  // take join
@@ -118,6 +172,11 @@ int main() {
   run("once", [] { once(), work = 0; });
   run("method", [] { method(), work = 0; });
   run("lambda", [] { lambda(), work = 0; });
+  run("timed", [] { timed(), work = 0; });
+  run("any", [] { any(), work = 0; });
+  run("generic", [] { generic(second), work = 0; });
+  run("wrapped", [] { wrapped(), work = 0; });
+  run("drawn", [] { shape->drawn(), work = 0; });
   run("join", [] { join(), work = 0; });
   return 0;
 }
