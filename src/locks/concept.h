@@ -36,8 +36,8 @@ template <class Core>
 concept LockCore = requires(Core& core, const Core& glimpse, bool held) {
   // What the lock promises about the order of its threads. Exploration checks that.
   requires std::same_as<decltype(Core::kClaims), const Claims>;
-  // At start-up, by one thread, any number of times: makes queue nodes and blocks possible. False:
-  // there is no address space for them.
+  // At start-up, by one thread, any number of times: makes queue nodes and blocks possible. Returns
+  // false if there is no address space for them.
   { Core::prepare() } -> std::same_as<bool>;
   // In a forked child, before its first acquisition: whether the lock has no trace of threads that
   // do not exist here. `held`: a hold (of an rwlock: a writer's) is to stay. Changes nothing;
@@ -102,12 +102,12 @@ concept AlikeHolds = requires(Core& core) {
 template <class Core>
 concept TokenHolds = requires(Core& core, std::uint32_t token, std::uint32_t& out) {
   requires Core::kHasTokens;
-  // Never waits. True: `out` is the hold's token.
+  // Never waits. If it returns true, `out` is the hold's token.
   { core.try_read_lock(out) } -> std::same_as<bool>;
-  // By any thread. False: the hold is not there; another thread, which released a hold without a
-  // token, has taken it for that one, and what that thread left behind is seen.
+  // By any thread. Returns false if the hold is not there, because another thread, which released a
+  // hold without a token, has taken it for that one; what that thread left behind is seen.
   { core.read_unlock(token) } -> std::same_as<bool>;
-  // By a thread that knows no token: ends any hold. False: there is none.
+  // For a thread that knows no token: ends any hold. Returns false if there is none.
   { core.read_unlock_any() } -> std::same_as<bool>;
 };
 
@@ -132,20 +132,20 @@ template <class Core>
 concept ReadHolds = AlikeHolds<std::conditional_t<probe::has_tokens<Core>, probe::Alike, Core>> &&
     TokenHolds<std::conditional_t<probe::has_tokens<Core>, Core, probe::Token>>;
 
-// What an attempt is, the number that read_arrive returns: 0 (with tokens: below kMustWait, and a
-// token), the read lock is held; else what to wait for, and never ~0.
+// read_arrive returns a number, the attempt. If it is 0 (with tokens: below kMustWait, a token),
+// the read lock is held. Otherwise it says what to wait for, and is never ~0.
 template <class Core>
 concept RwCore = LockCore<Core> &&
     requires(Core& core, const Core& glimpse, std::uint32_t attempt, const Deadline* deadline) {
   // Arrives, which is what fairness counts from, unless read_wait arrives anew. Never waits.
   { core.read_arrive() } -> std::same_as<std::uint32_t>;
-  // Goes on with an attempt that did not get the lock; nullptr: without a deadline. True: the
-  // read lock is held, and with tokens `attempt` is now its token. False: the deadline has
-  // passed, and the attempt, which may be another number now, still stands in its place: the
-  // caller waits again, or withdraws it.
+  // Goes on with an attempt that did not get the lock; nullptr is no deadline. Returns true if the
+  // read lock is held; with tokens, `attempt` is then its token. Returns false if the deadline has
+  // passed. The attempt, which may be another number now, then still stands in its place, and the
+  // caller waits again or withdraws it.
   { core.read_wait(attempt, deadline) } -> std::same_as<bool>;
-  // Takes such an attempt back, whether or not its thread has waited. False: it is too late, the
-  // read lock is held, and with tokens `attempt` is now its token.
+  // Takes such an attempt back, whether or not its thread has waited. Returns false if it is too
+  // late: the read lock is held and, with tokens, `attempt` is now its token.
   { core.read_withdraw(attempt) } -> std::same_as<bool>;
 
   core.write_lock();
@@ -172,11 +172,11 @@ concept TokenCore = RwCore<Core> && TokenHolds<Core>;
 template <class Core>
 concept FastReadCore = TokenCore<Core> &&
     requires(Core& core, std::uint32_t attempt, std::uint32_t token) {
-  // A token; else an attempt to go on with in slow_read_arrive, which no other function takes.
+  // Returns a token, or else an attempt for slow_read_arrive, which no other function takes.
   { core.fast_read_arrive() } -> std::same_as<std::uint32_t>;
-  // An attempt as read_arrive returns it.
+  // Returns an attempt, as read_arrive does.
   { core.slow_read_arrive(attempt) } -> std::same_as<std::uint32_t>;
-  // True: the hold is released. False: go on with read_unlock.
+  // Returns true if the hold is released. Otherwise go on with read_unlock.
   { core.fast_read_unlock(token) } -> std::same_as<bool>;
 };
 
@@ -184,8 +184,8 @@ concept FastReadCore = TokenCore<Core> &&
 // without a call.
 template <class Core>
 concept OpenReadCore = RwCore<Core> && AlikeHolds<Core> && requires(Core& core) {
-  // True: the read lock is held, as by a read_arrive that need not wait. False: nothing was done,
-  // and no other thread can see that this was called.
+  // Returns true if the read lock is held, as after a read_arrive that need not wait. Otherwise
+  // nothing was done, and no other thread can see that this was called.
   { core.read_if_open() } -> std::same_as<bool>;
 };
 

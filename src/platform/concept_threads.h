@@ -27,8 +27,8 @@ concept PlatformThreads = requires(std::uint32_t tid, void (*hook)()) {
   // The process has one thread, the caller, and has until that makes another one. False also where
   // the system does not say. Cheap; to be asked for each update.
   { P::is_alone() } -> std::same_as<bool>;
-  // Runs the hook whenever a thread exits that has asked for it. False: it will not run, so the
-  // thread must keep nothing.
+  // Runs the hook whenever a thread exits that has asked for it. Returns false if it will not run,
+  // so that the thread must keep nothing.
   { P::on_thread_exit(hook) } -> std::same_as<bool>;
   // While one exists, the calling thread runs no signal handler.
   requires std::default_initializable<typename P::NoSignals>;

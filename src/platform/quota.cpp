@@ -36,7 +36,7 @@ Read read_short(const char* path, char* text, std::size_t size, KeptFile& file) 
   return read;
 }
 
-// Moves `s` past the number. False: there is none.
+// Moves `s` past the number. Returns false if there is none.
 bool read_number(const char*& s, std::uint64_t& n) noexcept {
   while (*s == ' ')
     ++s;

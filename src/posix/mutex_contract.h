@@ -56,7 +56,7 @@ class MutexContract {
 
   // --- whether the object is ours: for each call on an object that is not known to be ours
 
-  // By the kind alone. False: the object is glibc's.
+  // Goes only by the kind. Returns false if the object is glibc's.
   static bool is_ours(const Frame& f) noexcept { return (f.kind & mutex_kind::kGlibcs) == 0; }
 
   static void adopt(Frame& f) noexcept { Adopted::adopt(f.contract, AdoptedMutex{f}); }
@@ -138,7 +138,7 @@ class MutexContract {
     Count::on(&f, Event::mutex_lock);
     return 0;
   }
-  // The owner's. False: this was its last hold.
+  // For the owner. Returns false if this was its last hold.
   static bool unlock_again(Frame& f) noexcept {
     const std::uint32_t again = f.again.load(relaxed);  // relaxed: the owner's own
     if (again == 0) return false;

@@ -47,7 +47,7 @@ class Relay {
 
   // --- by a broadcast
 
-  // Under the list's latch: the node is to be the next of the chain. False: its thread gives up.
+  // Appends the node to the chain, under the list's latch. Returns false if its thread gives up.
   bool add(Handle h) noexcept {
     Node& node = Nodes::at(h);
     const bool is_first = first_ == 0;

@@ -89,8 +89,8 @@ class WaiterList {
     head_.store(0, relaxed);
   }
 
-  // False: a deadline has passed. It exists for a child: the latch may be one that another thread
-  // of the parent had, in which case somebody has to repair the object first.
+  // Returns false if a deadline has passed. It exists for a child: the latch may be one that
+  // another thread of the parent had, in which case somebody has to repair the object first.
   bool latch() noexcept {
     std::uint32_t free = 0;
     // acquire: pairs with unlatch.
@@ -114,7 +114,7 @@ class WaiterList {
 
   // --- by a waiter
 
-  // By a thread that is about to give up. False: a signal or a broadcast has taken the node out.
+  // For a thread about to give up. Returns false if a signal or a broadcast took the node out.
   static bool begin_to_withdraw(Node& node) noexcept {
     std::uint32_t v = node.gate.load(relaxed);
     do {
@@ -127,7 +127,7 @@ class WaiterList {
   // --- by the thread that has the latch. relaxed, all of a node in the list: the latch hands it
   // on.
 
-  // True: the list was not empty.
+  // Returns true if the list was not empty.
   bool append(Handle me) noexcept {
     P::check([this] { return is_latched() && has_waiters_alone(); });
     const Handle last = tail_.load(relaxed);
@@ -174,8 +174,8 @@ class WaiterList {
     return best;
   }
 
-  // Changes the gate of a node, for the list to be joined without it. False: the node's thread
-  // withdraws. `was`: the gate before.
+  // Changes the gate of a node, for the list to be joined without it. Returns false if the node's
+  // thread withdraws. `was`: the gate before.
   static bool take_out(Node& node, std::uint32_t to, std::uint32_t& was) noexcept {
     was = node.gate.load(relaxed);
     do {
@@ -200,8 +200,8 @@ class WaiterList {
     }
   }
 
-  // Lets the node's thread go on. True: it slept, and has been woken, so that it runs now or as
-  // soon as it may. Else it was open, or has not gone to sleep, or sits in a signal handler.
+  // Lets the node's thread go on. Returns true if it slept and has been woken, so that it runs now
+  // or as soon as it may. Otherwise the node was open, or its thread is awake or in a handler.
   static bool open(Node& node) noexcept {
     // release: the links of the relay; pairs with Condvar::sleep_in_relay.
     const std::uint32_t was = node.gate.exchange(kOpen, release);

@@ -14,17 +14,17 @@ namespace lockswap {
 template <class Slots, class Frame>
 concept ReaderSlots = requires(const Frame& frame, std::uint32_t token, const Deadline* deadline,
                                bool (&closed)(), void (&before_wait)()) {
-  // At start-up. False: the machine cannot do it.
+  // At start-up. Returns false if the machine cannot do it.
   { Slots::prepare() } -> std::same_as<bool>;
-  // The reader publishes itself: a token, not 0 and at most 2^20. 0: its place is taken.
+  // Publishes the reader. Returns a token, at most 2^20, or 0 if its place is taken.
   { Slots::fill(frame) } -> std::same_as<std::uint32_t>;
-  // After that: the same in another place, if it has one.
+  // Called after that: the same in another place, if there is one.
   { Slots::fill_elsewhere(frame) } -> std::same_as<std::uint32_t>;
   // The order in which the reader then looks at the bias again. With `fill` it is the reader's half
   // of a Dekker pair whose other half is a seq_cst change of the bias, and then heavy_fence.
   requires std::same_as<decltype(Slots::kLook), const Order>;
-  // The reader's release; by any thread. release: the critical section. False: another thread has
-  // taken the hold, and what that thread left behind is seen.
+  // The reader's release; by any thread. release: the critical section. Returns false if another
+  // thread has taken the hold, and what that thread left behind is seen.
   { Slots::vacate(frame, token, closed) } -> std::same_as<bool>;
   // The same without a call or a stack frame. False also if there is more to do: go on with vacate.
   { Slots::fast_vacate(frame, token, closed) } -> std::same_as<bool>;
@@ -34,12 +34,12 @@ concept ReaderSlots = requires(const Frame& frame, std::uint32_t token, const De
   // Whether that costs time.
   requires std::same_as<decltype(Slots::kHasHeavyFence), const bool>;
   // After heavy_fence: waits until nobody is published. acquire: the critical sections of those
-  // readers. Calls before_wait before each wait. False: the deadline has passed (nullptr: there is
-  // none).
+  // readers. Calls before_wait before each wait. Returns false if the deadline has passed, where
+  // nullptr is no deadline.
   { Slots::wait(frame, deadline, before_wait) } -> std::same_as<bool>;
   // Whether a reader is published; without heavy_fence a hint.
   { Slots::is_any(frame) } -> std::same_as<bool>;
-  // After closed() has begun to be true: releases a hold of whichever thread. False: there is none.
+  // Once closed() is true: releases a hold of whichever thread. Returns false if there is none.
   { Slots::vacate_any(frame) } -> std::same_as<bool>;
   // Empties all slots of this lock, whose readers do not exist any more.
   Slots::drop(frame);
@@ -52,14 +52,14 @@ concept ReaderSlots = requires(const Frame& frame, std::uint32_t token, const De
 template <class Access>
 concept ReaderAccess = requires(std::uint32_t place, std::uint64_t domain, std::uint64_t word,
                                 const Deadline* deadline, bool (&closed)(), void (&before_wait)()) {
-  // At start-up. False: the machine cannot do it.
+  // At start-up. Returns false if the machine cannot do it.
   { Access::prepare() } -> std::same_as<bool>;
-  // Publishes the reader in a section of the calling thread's row. False: it is not empty.
+  // Publishes the reader in a section of the calling thread's row. Fails if that is not empty.
   { Access::fill(place, word) } -> std::same_as<bool>;
   // The order in which the reader then looks at the domain: its half of a Dekker pair.
   requires std::same_as<decltype(Access::kLook), const Order>;
   // The reader's release; by any thread. release: the critical section. closed(): others may take
-  // the hold. False: one has done so, and what that thread left behind is seen.
+  // the hold. Returns false if one has done so, and what that thread left behind is seen.
   { Access::vacate(place, domain, closed) } -> std::same_as<bool>;
   // The same without a call or a stack frame. False also if there is more to do: go on with vacate.
   { Access::fast_vacate(place, domain, closed) } -> std::same_as<bool>;
@@ -67,7 +67,7 @@ concept ReaderAccess = requires(std::uint32_t place, std::uint64_t domain, std::
   // filled a section and did not see the change.
   Access::heavy_fence();
   // After heavy_fence: waits until those have left. acquire: their critical sections. Calls
-  // before_wait before each wait. False: the deadline has passed (nullptr: there is none).
+  // before_wait before each wait. Returns false if the deadline (nullptr: none) has passed.
   { Access::wait(domain, deadline, before_wait) } -> std::same_as<bool>;
   // Empties a section of a closed domain, whichever thread's it is, without heavy_fence. Returns
   // false if there is none.

@@ -70,7 +70,7 @@ class Paths:
 
     @property
     def results(self) -> Path:
-        """For campaigns about the workloads of recipes. An installation has no place for them, but the user does."""
+        """For campaigns about the workloads of recipes. An installation has no place for them; the user has."""
         return self.root / "results" if self.installed_commit is None else Path("lockswap-results").absolute()
 
     @property

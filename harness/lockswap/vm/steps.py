@@ -44,7 +44,7 @@ class Trace:
 
 
 def convert(events: Iterable[Call | End], faults: list[Fault] | None) -> Trace:
-    """The trace of the process that was started, after its last execve. Without `faults`, they are synthesised."""
+    """The trace of the started process after its last execve. Without `faults`, first touches are synthesised."""
     converter = _Converter(faults is None)
     ordered = sorted([*events, *(faults or [])], key=_time)
     for i, event in enumerate(ordered):

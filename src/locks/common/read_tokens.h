@@ -19,13 +19,13 @@ struct ReadTokens {
   static constexpr bool is_in(std::uint32_t attempt) noexcept {
     return kHasTokens ? attempt < kMustWait : attempt == 0;
   }
-  // True: the attempt is one that is in. False: it still stands.
+  // Returns whether the attempt has got the lock. If not, it still stands.
   static bool wait(Core& core, std::uint32_t& attempt, const Deadline* deadline) noexcept {
     const bool in = core.read_wait(attempt, deadline);
     if constexpr (!kHasTokens) attempt = in ? 0 : attempt;
     return in;
   }
-  // False: the attempt is one that is in.
+  // Returns false if the attempt has got the lock after all.
   static bool withdraw(Core& core, std::uint32_t& attempt) noexcept {
     const bool out = core.read_withdraw(attempt);
     if constexpr (!kHasTokens) attempt = out ? attempt : 0;
@@ -48,7 +48,7 @@ struct ReadTokens {
       return true;
     }
   }
-  // False: go on with unlock.
+  // If it returns false, go on with unlock.
   [[gnu::always_inline]] static bool fast_unlock(Core& core, std::uint32_t token) noexcept {
     if constexpr (FastReadCore<Core>) {
       return core.fast_read_unlock(token);

@@ -113,7 +113,7 @@ class SideBlock {
   // For the holder: the lock had a block, and still has, wherever its bytes are.
   [[gnu::always_inline]] Head& held() const noexcept { return *there(); }
   static Part& part(Head& head, std::uint32_t i) noexcept { return Blocks::part(head, i); }
-  // Calls f(part, its number) until it returns false. True: it never did.
+  // Calls f(part, its number) until it returns false. Returns true if it never did.
   template <class F>
   static bool each_part(Head& head, const F& f) noexcept {
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {

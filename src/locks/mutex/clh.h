@@ -128,7 +128,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
   static void renew(Handle me) noexcept { Nodes::at(me).state.store(kShut, relaxed); }
   static bool is_new(Handle me) noexcept { return Nodes::at(me).state.load(relaxed) == kShut; }
 
-  // False: the deadline has passed first.
+  // Returns false if the deadline has passed first.
   bool finish(std::uint64_t arrival, const Deadline* deadline) noexcept {
     auto me = static_cast<Handle>(arrival);
     if (!wait_for(static_cast<Handle>(arrival >> 32), me, deadline)) return false;
@@ -136,7 +136,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     return true;
   }
 
-  // False: the deadline has passed first, and this thread has left the queue.
+  // Returns false if the deadline has passed first; then this thread has left the queue.
   [[gnu::noinline]] bool wait_for(Handle before, Handle& me, const Deadline* deadline) noexcept {
     const auto changed = [](std::uint32_t v) { return !is_shut(v); };
     do {
@@ -146,7 +146,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     } while (next_before(before));
     return true;
   }
-  // The node before is no longer shut. False: it is released, so this thread has the lock.
+  // Goes past a node that is no longer shut. Returns false if it was released: the lock is ours.
   static bool next_before(Handle& before) noexcept {
     const Handle gone = before;
     before = before_in(Nodes::at(gone).state.load(relaxed));  // it changes no more
@@ -154,7 +154,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     return before != 0;
   }
 
-  // True: this thread has the lock after all. False: it has left the queue.
+  // Returns true if this thread has the lock after all, and false if it has left the queue.
   //
   // Two threads that give up at once, one behind the other, may each rely on the other: the first
   // finds a thread behind, and leaves its node to that one, which finds the first still waiting,
@@ -186,7 +186,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     Nodes::give(me);
     return false;
   }
-  // Gives back the nodes before that are not shut. True: there are no others.
+  // Gives back the nodes before that are not shut. Returns true if there are no others.
   static bool go_over(Handle& before) noexcept {
     do {
       if (is_shut(Nodes::at(before).state.load(acquire))) return false;  // as in wait_for

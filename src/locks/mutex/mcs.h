@@ -114,7 +114,7 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
     Nodes::at(me).gate.store(kShut, relaxed);   // published by the next line
     Nodes::at(before).link.store(me, release);  // pairs with hand_off
   }
-  // False: the deadline has passed first. The node is the queue's then.
+  // Returns false if the deadline has passed first. The node then belongs to the queue.
   [[gnu::noinline]] bool wait_at(Handle me, const Deadline* deadline) noexcept {
     Node& node = Nodes::at(me);
     const auto is_open = [](std::uint64_t v) { return (v & kShut) == 0; };
@@ -133,8 +133,8 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
     return reinterpret_cast<std::uintptr_t>(this) | kAbandoned;
   }
 
-  // A node in the queue whose thread has given up is this thread's from now on. 0: none was found.
-  // Looks only as long as the lock has the same holder: a release passes over such nodes.
+  // Takes over a node in the queue whose thread has given up, or returns 0 if it finds none. Looks
+  // only as long as the lock has the same holder, because a release passes over such nodes.
   [[gnu::noinline]] Handle take_over() noexcept {
     // relaxed, all: a wrong way does no harm, since the compare-exchange knows this queue's nodes,
     // and what has to be seen of them comes with the lock.

@@ -63,8 +63,8 @@ class NodeQueue {
   }
 
   // --- in a forked child; see mutex_contract.h. relaxed: the fork handed on what threads did.
-  // True: it is free, or held if `held`, and nothing else. Others may be using it already; then the
-  // answer does not matter.
+  // Returns true if it is free, or held if `held`, and there is nothing else to it. Others may be
+  // using it already, and then the answer does not matter.
   bool needs_no_repair(bool held) const noexcept {
     const Handle holder = holder_.load(relaxed);
     if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;
@@ -83,7 +83,7 @@ class NodeQueue {
  protected:
   static constexpr std::uint32_t kLeft = 1u << 31;  // beside a handle: it is out of the queue
 
-  // 0: the lock is held. Else the node before and this one.
+  // Returns 0 if the lock is held, or else the node before and this one.
   [[gnu::always_inline]] std::uint64_t enter(Handle me) noexcept {
     Lock::renew(me);  // published by the update of the tail
     Handle none = 0;
@@ -100,7 +100,7 @@ class NodeQueue {
     return 0;
   }
 
-  // True: nobody came behind that node, and the queue is empty.
+  // Returns true if nobody came behind that node, so that the queue is empty now.
   [[gnu::always_inline]] bool close_queue(Handle me) noexcept {
     Handle expected = me;
     if (P::is_alone()) return tail_.compare_exchange_alone(expected, 0);

@@ -81,7 +81,7 @@ class Ba {
   static constexpr std::uint32_t kNoAttempt = 4;  // an attempt has PRES
   static_assert((kNoAttempt & Word::kPresent) == 0);
 
-  // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met.
+  // Counts the reader in. Returns 0 if it holds the lock, or the phase of the writer that it met.
   std::uint32_t read_arrive() noexcept {
     // acquire: pairs with the release in end_phase.
     const std::uint64_t seen = word_.fetch_add(Word::kReader, acquire);
@@ -108,7 +108,7 @@ class Ba {
   }
 
   // Takes the arrival back while the writer that was met is still there: no later writer can have
-  // counted it. False: that writer has left, so the reader holds the lock.
+  // counted it. Returns false if that writer has left, so that the reader holds the lock.
   bool read_withdraw(std::uint32_t phase) noexcept {
     for (;;) {
       // acquire: if the phase is over, the reader is in; pairs with end_phase.
@@ -255,8 +255,8 @@ class Ba {
 
   // --- writing
 
-  // The writer is at the head of the queue; only it may set PRES. False: the deadline has passed,
-  // and it has left.
+  // The writer is at the head of the queue; only it may set PRES. Returns false if the deadline has
+  // passed; then the writer has left.
   template <DrainListener L>
   bool own(Handle me, const Deadline* deadline, const L& listener) noexcept {
     // The writer before may have left the queue but not yet the word. relaxed: what it did under
@@ -300,7 +300,7 @@ class Ba {
     return target_of(seen);
   }
 
-  // False: the deadline has passed, and readers are still in.
+  // Returns false if the deadline has passed while readers are still in.
   [[gnu::noinline]] bool wait_to_drain(Handle me, std::uint32_t target,
                                        const Deadline* deadline) noexcept {
     Node& node = Nodes::at(me);

@@ -42,8 +42,8 @@ class BaReaderList {
   using Handle = std::uint32_t;
   using WordAtom = typename P::template atomic<std::uint64_t>;
 
-  // `word`, here and below, is the lock's. True: the phase is over, so its readers are in. False:
-  // the deadline has passed.
+  // `word`, here and below, is the lock's. Returns true if the phase is over, so that its readers
+  // are in, and false if the deadline has passed.
   [[gnu::noinline]] bool wait_for_end(WordAtom& word, std::uint32_t phase,
                                       const Deadline* deadline) noexcept {
     for (;;) {
@@ -115,7 +115,7 @@ class BaReaderList {
     return ended >> Gates::kEndedShift == phase ? Waited::till_end : Waited::in_vain;
   }
 
-  // True: the writer of that phase will take the list. False: it may have done so.
+  // Returns true if that phase's writer will take the list, false if it may have done so.
   static bool announce(WordAtom& word, std::uint32_t phase) noexcept {
     // relaxed: that a writer is leaving came with the push.
     std::uint64_t v = word.load(relaxed);

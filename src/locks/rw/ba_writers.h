@@ -105,7 +105,7 @@ class alignas(8) BaWriterQueue {
 
  private:
   static Handle new_node() noexcept { return ready(Nodes::take()); }
-  // 0: the deadline has passed, and there is no memory.
+  // Returns 0 if the deadline has passed and there is no memory.
   static Handle new_node_until(const Deadline* deadline) noexcept {
     Handle h = Nodes::try_take();
     for (unsigned round = 0; h == 0; ++round) {
@@ -146,8 +146,8 @@ class alignas(8) BaWriterQueue {
     return reinterpret_cast<std::uintptr_t>(this) | Gates::kAbandoned;
   }
 
-  // A node in the queue whose thread has left is this thread's from now on. 0: none was found.
-  // Looks only as long as the same writer has its turn, as the lock's word says.
+  // Takes over a node in the queue whose thread has left, or returns 0 if it finds none. Looks only
+  // as long as it is the turn of the same writer, as the lock's word says.
   Handle take_over(const WordAtom& word) noexcept {
     // relaxed, all: a wrong way does no harm, since the compare-exchange knows this queue's nodes,
     // and what has to be seen of them comes with the turn.
@@ -180,7 +180,7 @@ class alignas(8) BaWriterQueue {
       }
     }
   }
-  // False: its thread has left, and nobody can take the node over any more.
+  // Returns false if its thread has left; then nobody can take the node over any more.
   static bool claim(Node& node) noexcept {
     // relaxed, all: its thread learns nothing by it but that it has to stay.
     std::uint64_t v = node.gate.load(relaxed);
@@ -194,7 +194,7 @@ class alignas(8) BaWriterQueue {
     }
   }
 
-  // True: nobody came behind that node, the queue is empty.
+  // Returns true if nobody came behind that node, so that the queue is empty.
   bool close_queue(Handle last) noexcept {
     Handle expected = last;
     // Hot and uncontended: one look at the node, one compare-exchange.

@@ -77,7 +77,7 @@ class Bravo {
   //   any other number       slow_read arrived at the underlying lock: what to wait for there
   using Attempt = std::uint32_t;
 
-  // The reader's half of the Dekker pair. A token, or the attempt for slow_read.
+  // The reader's half of the Dekker pair. Returns a token, or the attempt for slow_read.
   [[gnu::always_inline]] static Attempt fast_read(Frame& f) noexcept {
     // relaxed: a hint, the recheck decides.
     if ((f.bias.load(relaxed) & Word::kOn) == 0) [[unlikely]]
@@ -86,8 +86,8 @@ class Bravo {
   }
   // After fast_read: while the bias is off a reader does what it would do under a lock without one,
   // at once, unless it is its turn to think about the bias. Between the first look at the lock and
-  // the update another thread can take the line away, so this is to be short. False: nothing was
-  // done. True: it is in, with token 0.
+  // the update another thread can take the line away, so this must be short. Returns true if the
+  // reader is in, with token 0; otherwise nothing was done.
   [[gnu::always_inline]] static bool read_below(Frame& f, Attempt a) noexcept {
     if constexpr (OpenReadCore<Core>) {
       // relaxed: the underlying lock decides. A suspended bias comes back by any reader.
@@ -105,8 +105,8 @@ class Bravo {
   static constexpr bool is_in(Attempt a) noexcept { return a < kBiasOff; }
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
 
-  // True: the thread holds the lock, and the attempt is its token. False: go on with read_wait, or
-  // with read_withdraw.
+  // Returns true if the thread holds the lock; the attempt is then its token. Otherwise go on with
+  // read_wait or with read_withdraw.
   static bool slow_read(Frame& f, Attempt& a) noexcept {
     if (a == kCollision) a = recheck_bias(f, Slots::fill_elsewhere(f));
     if (is_in(a)) return true;
@@ -172,20 +172,20 @@ class Bravo {
     return true;
   }
 
-  // False: go on with slow_read_unlock.
+  // If it returns false, go on with slow_read_unlock.
   [[gnu::always_inline]] static bool fast_read_unlock(Frame& f, std::uint32_t token) noexcept {
     if (is_slow(token)) [[unlikely]]
       return Reads::unlock(f.core, token & ~kCoreToken);
     return Slots::fast_vacate(f, token, [&f] { return has_ended(f); });
   }
-  // False: another thread has released the hold that the token stands for.
+  // Returns false if another thread has released the hold that the token stands for.
   static bool slow_read_unlock(Frame& f, std::uint32_t token) noexcept {
     if (is_slow(token)) return Reads::unlock(f.core, token & ~kCoreToken);
     return vacate(f, token);
   }
 
   // For releases without a token: ends the bias for good, and releases one fast hold, of whichever
-  // thread. False: there is none, and there will be none.
+  // thread. Returns false if there is none; then there will be none either.
   static bool release_any_slot(Frame& f) noexcept {
     if (!Revocation::end_bias(f)) return false;
     if (Slots::vacate_any(f)) return true;

@@ -51,8 +51,8 @@ struct BravoRevocation {
     if ((bias & Word::kOn) != 0) f.bias.compare_exchange(bias, bias & ~Word::kOn, relaxed);
   }
 
-  // The writer's half of the Dekker pair. The caller owns the underlying lock. False: it gave up,
-  // and the bias is on again.
+  // The writer's half of the Dekker pair. The caller owns the underlying lock. Returns false if it
+  // gave up; the bias is then on again.
   template <DrainListener L>
   [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try,
                                        const L& listener) noexcept {
@@ -96,7 +96,7 @@ struct BravoRevocation {
     return true;
   }
 
-  // Ends the bias for good. False: it had ended, and no slot names the lock any more.
+  // Ends the bias for good. Returns false if it had ended and no slot names the lock any more.
   static bool end_bias(Frame& f) noexcept {
     for (;;) {
       check_bias(f);

@@ -86,7 +86,7 @@ class CohortWriters {
     return true;
   }
 
-  // With the mutex. False: the deadline has passed.
+  // Called with the mutex held. Returns false if the deadline has passed.
   template <DrainListener L>
   static bool get_in(Head& h, const Deadline* deadline, const L& listener) noexcept {
     for (std::uint32_t n = kPatience; n != 0; --n) {

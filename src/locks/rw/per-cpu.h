@@ -229,7 +229,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
     // end_one.
     part.holds.fetch_add(1, release);
   }
-  // Releases one hold of that CPU. False: there is none.
+  // Releases one hold of that CPU. Returns false if there is none.
   [[gnu::always_inline]] static bool end_one(Part& part) noexcept {
     std::uint32_t n;
     do {

@@ -67,7 +67,7 @@ class PfTOver {
   static constexpr std::uint32_t kNoAttempt = 4;  // an attempt has PRES
   static_assert((kNoAttempt & Word::kPresent) == 0);
 
-  // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met.
+  // Counts the reader in. Returns 0 if it holds the lock, or the phase of the writer that it met.
   std::uint32_t read_arrive() noexcept {
     // acquire: pairs with the release in write_unlock.
     const std::uint64_t seen = word_.fetch_add(Word::kReader, acquire);
@@ -81,7 +81,7 @@ class PfTOver {
   }
 
   // Takes the arrival back while the writer that was met is still there: no later writer can have
-  // counted it. False: that writer has left, so the reader holds the lock.
+  // counted it. Returns false if that writer has left, so that the reader holds the lock.
   bool read_withdraw(std::uint32_t phase) noexcept {
     for (;;) {
       // acquire: if the phase is over, the reader is in; pairs with the release in write_unlock.
@@ -213,7 +213,7 @@ class PfTOver {
 
   // --- in a forked child, before its first acquisition; `written`: a writer's hold is among those
   // that stay. relaxed, all: the fork handed on what threads did, and rw_contract.h does so here.
-  // True: there are holds and nothing else. Does not change anything.
+  // Returns whether there are holds and nothing else. Does not change anything.
   bool needs_no_repair(bool written) const noexcept {
     const std::uint64_t v = word_.load(relaxed);
     if (Word::is_free(v) == written || (v & (Word::kReadersSleep | Word::kWritersSleep)) != 0) {
@@ -290,7 +290,7 @@ class PfTOver {
   }
 
   // With the turn: makes `to` of `from`, each kTrying, kPresent or 0, in the word that was seen.
-  // False: a reader was faster.
+  // Returns false if a reader was faster.
   bool step(std::uint64_t& v, std::uint64_t from, std::uint64_t to) noexcept {
     while (all_left(v)) {
       // The compare-exchange finds out readers that came since; only flags may change besides. What

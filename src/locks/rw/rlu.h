@@ -246,7 +246,7 @@ class RluOver {
 
   // --- writers
 
-  // With the turn. False: the deadline has passed.
+  // Called by the writer whose turn it is. Returns false if the deadline has passed.
   template <DrainListener L>
   bool drain_rows(const Deadline* deadline, const L& listener) noexcept {
     if (!state_.is_named()) return true;

@@ -70,7 +70,7 @@ struct RluState {
            ((v & RluBits::kEnded) != 0 ? 0 : RluBits::kOpen | RluBits::kSectionsInUse);
   }
 
-  // Closes the rows for good. False: no section names the lock.
+  // Closes the rows for good. Returns false if no section names the lock.
   bool close() noexcept {
     for (;;) {
       // acquire: the thread that emptied a section that named a hold of the caller's may have left

@@ -41,8 +41,8 @@ struct Unbiased {
   static constexpr bool read_below(Frame&, Attempt) noexcept { return false; }
   static constexpr bool is_in(Attempt a) noexcept { return Reads::is_in(a); }
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
-  // True: the thread holds the lock, and the attempt is its token. False: go on with read_wait, or
-  // with read_withdraw.
+  // Returns true if the thread holds the lock; the attempt is then its token. Otherwise go on with
+  // read_wait or with read_withdraw.
   static bool slow_read(Frame& f, Attempt& a) noexcept {
     if constexpr (kHasFast) {
       a = f.core.slow_read_arrive(a);
@@ -66,11 +66,11 @@ struct Unbiased {
     Count::on(&f, Event::read);
     return true;
   }
-  // False: go on with slow_read_unlock.
+  // If it returns false, go on with slow_read_unlock.
   static bool fast_read_unlock(Frame& f, std::uint32_t token) noexcept {
     return Reads::fast_unlock(f.core, token);
   }
-  // False: another thread has released the hold that the token stands for.
+  // Returns false if another thread has released the hold that the token stands for.
   static bool slow_read_unlock(Frame& f, std::uint32_t token) noexcept {
     return Reads::unlock(f.core, token);
   }
