@@ -176,6 +176,13 @@ def test_the_trace_leaves_the_program_s_files_alone(tmp_path):
     assert "the trace is not complete" in done.stderr and len(trace.read_text().splitlines()) >= 200
 
 
+def test_the_line_that_repeats_a_failure_has_its_options():
+    words = ("--same-output", "--percent", 7, "--delay", 9, "--timeout", 20)
+    done = lockswap("fuzz", "--seed", 5, "--again", 0, *words, "--", "/bin/sh", "-c", "echo $LOCKSWAP_FUZZ")
+    again = "to see it again: --same-output --percent 7 --delay 9 --timeout 20 --seed 5 --runs 1\n"
+    assert done.returncode == 3 and done.stderr.endswith(again), done.stderr
+
+
 def test_options_come_to_the_library():
     words = ("--seed", 5, "--runs", 1, "--again", 0, "--percent", 7, "--delay", 9, "--budget", 8, "--spurious")
     status, found = fuzz(*words, "--", "/bin/sh", "-c", "echo $LOCKSWAP_FUZZ")

@@ -17,7 +17,10 @@ built = all(
     (ROOT / "build" / file).exists()
     for file in ("liblockswap.so", "bin/lockswap-registry", "bin/lockswap-meter", "apps/ldubench")
 )
-pytestmark = pytest.mark.skipif(not built, reason="build/liblockswap.so or ldubench is not built")
+pytestmark = [
+    pytest.mark.skipif(not built, reason="build/liblockswap.so or ldubench is not built"),
+    pytest.mark.full,  # 20 CPU seconds; the test of ldubench itself runs each time
+]
 
 
 @pytest.fixture(scope="module")
