@@ -1,5 +1,6 @@
-"""Of 25 programs with a known fault: the runs until `lockswap fuzz` finds it, whether a seed repeats an order, and
-whether the shortened order still fails. As a program it prints docs/fuzz.md's table; its words are names of programs.
+"""Measures 25 programs with a known fault: the runs until `lockswap fuzz` finds it, whether a seed repeats an order,
+and whether the shortened order still fails. As a program it prints docs/fuzz.md's table, for the programs that are
+named as arguments.
 """
 
 import os

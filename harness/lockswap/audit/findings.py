@@ -23,7 +23,7 @@ class Meaning:
     kinds: tuple[str, ...] = (RWLOCKS,)  # which swaps it concerns
 
 
-# Of what a fair lock does where glibc's default lets a reader pass the writers that wait.
+# For findings where glibc's default lock lets a reader pass waiting writers and a fair lock does not.
 _PATIENCE = (
     "glibc's default lock lets such a reader in past the writer. A fair lock lets it wait until its patience ends "
     "(LOCKSWAP_READER_PATIENCE_US, 20 ms if not set): a pause each time, and for ever if that is 0."

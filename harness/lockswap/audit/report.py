@@ -144,7 +144,7 @@ class _Texts:
             | {"lock": stacks.lock(process, part["held"])}
             for part in example["circle"]
         ]
-        # Of the first two, as for findings that are no circles.
+        # Findings that are not cycles have two places; this one shows its first two.
         held = [part["held_user"] or other for part, other in zip(circle, named["more_at"], strict=False)]
         return named | {"circle": circle, "more_at": held}
 

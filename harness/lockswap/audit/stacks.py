@@ -10,7 +10,7 @@ _SHOWN = 10  # frames of a stack in a line of text
 
 
 class Stacks:
-    """Of some processes: each by its place among them, as examples have it in "process"."""
+    """The stacks of several processes. A process is a position in that list, as examples have it in "process"."""
 
     def __init__(self, processes: Iterable[dict]) -> None:
         self._processes = [
@@ -52,7 +52,7 @@ class Stacks:
         return f"{name} ({where})" if "+0x" not in name else where
 
     def call(self, process: int, number: int) -> str:
-        """Of the thread that is at that place among those inside."""
+        """Where the thread at that position of "inside" makes its call."""
         record = self._processes[process]
         return self.user(process, len(record["stacks"]) - len(record["inside"]) + number)
 

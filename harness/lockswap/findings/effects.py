@@ -28,7 +28,7 @@ def called(metric: MetricInfo, brief: bool = False) -> str:
 
 
 def effect(metric: MetricInfo, estimate: float, baseline: str) -> str:
-    """Of a ratio above which 1 is better; what got nothing, or only then got something, is said as that."""
+    """A ratio in words, with above 1 as better; a rate of 0, or one that is 0 only in the baseline, is said as that."""
     if math.isinf(estimate):
         return f"not 0 as under {baseline}" if metric.higher_is_better else f"0, which it is not under {baseline}"
     if estimate == 0:
@@ -37,7 +37,7 @@ def effect(metric: MetricInfo, estimate: float, baseline: str) -> str:
 
 
 def short(metric: MetricInfo | None, estimate: float) -> str:
-    """Of a ratio above which 1 is better: '1.43× higher', '170× longer'; without a metric '1.43× better'."""
+    """A ratio in words, with above 1 as better: '1.43× higher', '170× longer'; without a metric '1.43× better'."""
     amount = times(estimate)
     return amount if amount == times(1) else f"{amount} {_direction(metric, estimate)}"
 
@@ -53,10 +53,10 @@ def short_interval(metric: MetricInfo | None, low: float, high: float, alone: bo
 
 
 def effects(metric: MetricInfo, ratios: Sequence[Ratio], baseline: str, brief: bool = False) -> str:
-    """Of ratios that lie on one side of 1: each estimate in turn, and what all intervals have in common.
+    """Ratios on one side of 1 in words: each estimate in turn, and what all intervals have in common.
 
     '2.4× and 3.9× higher (all intervals above 2.2×)', '1.30× higher (interval 1.20× to 1.50×)'; without the brackets
-    if `brief`. A range of estimates never looks like an interval: of many it is 'between 1.9× and 3.1×'.
+    if `brief`. A range of estimates never looks like an interval: many are 'between 1.9× and 3.1×'.
     """
     finite = [ratio for ratio in ratios if 0 < ratio.estimate < math.inf]
     beyond = [ratio for ratio in ratios if ratio not in finite]
@@ -92,7 +92,7 @@ def _certain(metric: MetricInfo, ratios: Sequence[Ratio]) -> str:
 
 
 def nearest(ratios: Sequence[Ratio]) -> float:
-    """Of intervals on one side of 1: the end that is nearest to it."""
+    """The end nearest to 1 of intervals that lie on one side of it."""
     return min((end for ratio in ratios for end in (ratio.low, ratio.high)), key=factor)
 
 

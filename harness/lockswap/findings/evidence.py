@@ -35,12 +35,12 @@ class Evidence:
 
     @cached_property
     def places(self) -> list[Place]:
-        """Of the figures that decide: rates and times."""
+        """Where the figures that decide, rates and times, differ."""
         return list(self._places(self.workload.leading(metric)[0] for metric in self.workload.awaited))
 
     @cached_property
     def others(self) -> list[Place]:
-        """Of the figures that can only be a price: waiting times, fairness."""
+        """The same for figures that can only be a price: waiting times, fairness."""
         deciding = self.workload.awaited
         rest = [metric for metric in self.workload.metrics if metric not in deciding and self.workload.happens(metric)]
         return list(self._places(self.workload.leading(metric)[0] for metric in rest))
@@ -166,7 +166,7 @@ def _weight(ratio: float) -> float:
 
 
 def of(workload: Workload, comparisons: int = 1) -> list[Evidence]:
-    """Of the locks under test, in their order; `comparisons` is how many workloads are judged at once."""
+    """The evidence for each lock under test, in their order; `comparisons` is how many workloads are judged at once."""
     locks = under_test(workload.locks, workload.against)
     found = [Evidence(workload, lock, len(locks) * comparisons) for lock in locks]
     return [evidence for evidence in found if evidence.places or evidence.failure]

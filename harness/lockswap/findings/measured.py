@@ -89,7 +89,7 @@ class Cell:
         return Spread.of([row.numbers[name] for row in self.good if name in row.numbers])
 
     def spread(self, value: Callable[[Row], float | None]) -> Spread | None:
-        """Of anything that can be had from a run."""
+        """The spread of any value that a run has."""
         return Spread.of([found for row in self.used if (found := value(row)) is not None])
 
     def pairs(self, baseline: "Cell | None", metric: MetricInfo) -> dict[int, tuple[float, float]]:

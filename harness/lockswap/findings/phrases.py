@@ -36,7 +36,7 @@ def said(workload: Workload, places: list[Place], brief: bool = False, where: bo
         for endless in (False, True):
             some = [place for place in group if (place.ratio.estimate in (0, math.inf)) == endless]
             if some:
-                # Of different estimates nobody would know which is which.
+                # If estimates differ, the reader must know which is which.
                 wanted = (not brief or _differ(some)) if where is None else where
                 threads = [place.threads for place in some]
                 there = (workload.where if _differ(some) else partial(where_of, workload))(threads) if wanted else ""

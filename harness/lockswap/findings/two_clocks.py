@@ -18,5 +18,5 @@ _MEANINGS = {
 
 
 def meaning(by_clock: str, per_cpu: str) -> str:
-    """Of two verdicts; empty if they do not differ, or one of them says nothing."""
+    """What two verdicts mean together; empty if they agree, or one of them says nothing."""
     return _MEANINGS.get((by_clock, per_cpu), "")

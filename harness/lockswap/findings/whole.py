@@ -131,7 +131,7 @@ def opening(found: list[WorkloadVerdict], ours: str) -> str:
 
 
 def _but(lock: str, record: Record, by_kind: dict[str, list[WorkloadVerdict]], rest: list[str], keep: str) -> list[str]:
-    """Of the one lock that is taken: the workloads in which it is not."""
+    """What speaks against the lock that is taken: workloads in which it loses, fails, or is not the choice."""
     named = {one.workload for kind in (TAKE, TRADE) for one in by_kind[kind]}
     lost, failed = ([name for name in names if name not in named] for names in (record.losses, record.failures))
     fails = [f"its runs fail in {words(failed)}"] if failed else []

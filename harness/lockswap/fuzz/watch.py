@@ -67,7 +67,7 @@ class Watching:
 
 
 class Watch:
-    """Of one run: `look` from time to time."""
+    """Watches one run; call `look` from time to time."""
 
     def __init__(self, session: int, how: Watching) -> None:
         self._session, self._table, self._log = session, how.table, how.log

@@ -172,7 +172,7 @@ class Sampler:
             self._found.locks[key].waits[split(stack).outer] += 1
 
     def _take_owner(self, keys: list[tuple[str, int]], owners: dict[tuple[str, int], int]) -> None:
-        """Of the hottest lock whose owner is a thread of this process, if it has it while its stack is taken."""
+        """Takes the stack of the owner of the hottest lock, if it is a thread of this process that still owns it."""
         for key in keys:
             owner = owners[key]
             if owner not in self._tasks:

@@ -192,7 +192,7 @@ def _scale(groups: list[AnswerGroup]) -> Scale:
 
 
 def _lines(workload: Workload, metrics: list[MetricInfo], locks: list[str], other: bool = False) -> list[AnswerLine]:
-    """Of the figures that lead, or of the others of the pairs."""
+    """Lines for the figures that lead, or with `other` for the second figure of each pair."""
     pairs = [workload.leading(metric) for metric in metrics]
     lines: list[AnswerLine] = []
     for leading, second in [(two, one) for one, two in pairs if two] if other else pairs:

@@ -28,7 +28,7 @@ class Interval(Protocol):
 
 
 def reach(ratios: Iterable[Interval], least: float) -> float:
-    """Of a logarithmic scale of ratios around 1."""
+    """How far a logarithmic scale of ratios around 1 goes."""
     logs = [
         max(abs(math.log(end)) for end in ends)
         for ratio in ratios
@@ -41,7 +41,7 @@ def reach(ratios: Iterable[Interval], least: float) -> float:
 
 
 def top(spreads: Sequence[Spread]) -> float:
-    """Of a linear axis that begins at 0: the highest run, unless it would press the others down."""
+    """Where a linear axis from 0 ends: at the highest run, unless that would squeeze the others."""
     highest = max((spread.high for spread in spreads), default=0.0)
     usual = max(
         (

@@ -33,7 +33,7 @@ def _shorter(tag: str) -> str:
     tag = re.sub(r' style="[^"]*"', lambda style: re.sub(r"([:;]) ", r"\1", style[0]), tag)
     if "aria-label" in tag:
         return tag
-    # Of a mark's own shape to a hundredth, of places to a tenth.
+    # The shape of a mark keeps two decimals, a position one.
     digits = 2 if tag.startswith("<path id=") else 1
     number = re.compile(rf"\d+\.\d{{{digits + 1},}}")
     return number.sub(lambda found: f"{float(found[0]):.{digits}f}".rstrip("0").rstrip("."), tag)

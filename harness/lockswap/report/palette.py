@@ -150,8 +150,8 @@ class Palette:
         self._places = {label: place for place, label in enumerate(x for x in labels if x not in _BASELINES)}
 
     def styles(self, locks: Iterable[str]) -> dict[str, LockStyle]:
-        """Of the locks of a campaign. A mutex is drawn as the rwlock of its name, if that is not there itself; what the
-        registry does not have, such as a pair of locks, takes the places after, in order."""
+        """The styles for the locks of a campaign. A mutex is drawn as the rwlock with its name, unless that is there as
+        well; what the registry does not have, such as a pair of locks, takes the places after it, in order."""
         locks = list(dict.fromkeys(locks))
         found: dict[str, LockStyle] = {}
         places: dict[str, int] = {}

@@ -1,4 +1,4 @@
-// Of twelve transfers between six accounts, one goes against the order of the others: hang.
+// One of twelve transfers between six accounts goes against the order of the others: hang.
 #include <algorithm>
 #include <mutex>
 
