@@ -16,15 +16,15 @@ Use it:
   ./run.sh              Install what is missing, build, and compare the locks on real programs. After 8 minutes on two
                         cores there is a table on the terminal and a page in results/<date>-.../.
   ./run.sh --full       The same on all workloads, which takes an hour.
-  ./run.sh --resume     Continue the comparison that was interrupted last.
+  ./run.sh --resume     Continue the last interrupted comparison.
   ./run.sh build        Install what is missing, and build the library, the command build/bin/lockswap and benchmarks.
                         Workloads build larger benchmarks when they need them.
 
 Test it:
   ./run.sh test         Build, lint, and run the tests that cover every lock and every part.
-                        It takes below 23 minutes on two free cores.
+                        It stays below 23 minutes on two free cores.
   ./run.sh test --changed [BASE]
-                        Run what your changes can affect, for a few minutes, and say how long all of that would take.
+                        Spend some minutes on the tests that your changes can affect, and say how long all of them take.
                         BASE is the commit to compare with. Default: where this branch left main.
   ./run.sh test --full [--slice K/N] [--again]
                         Run everything, or the Kth of N parts of it. It takes hours, and continues after an interruption

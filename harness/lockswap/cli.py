@@ -31,7 +31,7 @@ TASKS = {
 @click.version_option(VERSION, prog_name="lockswap")
 def cli() -> None:
     """Run unmodified programs under other pthread locks, measure which lock suits them best, and find the lock that
-    makes them slow or makes them hang.
+    slows them down or hangs them.
 
     \b
     lockswap run --rwlock auto -- ./server       run under another lock
@@ -43,7 +43,7 @@ def cli() -> None:
 
 @cli.command("list", short_help="List locks, mutexes, workloads and variables.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for scripts.")
-@click.argument("name", required=False, metavar="[NAME|ranges|workloads|variables|waits]")
+@click.argument("name", required=False, metavar="[NAME|ranges|workloads|variables|waits|structures]")
 def list_command(as_json: bool, name: str | None) -> None:
     """List all locks and mutexes, or show everything about one of them.
 
@@ -62,12 +62,12 @@ def list_command(as_json: bool, name: str | None) -> None:
 
 @cli.command("run", cls=WithStats, context_settings=PASS_ON, short_help="Run a program under another lock.")
 @click.option("--rwlock", "-l", metavar="LOCK", help="Reader-writer lock; 'lockswap list' shows all. Default: glibc's.")
-@click.option("--mutex", "-m", metavar="MUTEX", help="Mutex, with condition variables that fit it. Default: glibc's.")
+@click.option("--mutex", "-m", metavar="MUTEX", help="Mutex, with matching condition variables. Default: glibc's.")
 @click.option(
     "--cond",
     metavar="own|pthread",
-    help="Condition variables: 'own' for ours, also with glibc's mutexes, or 'pthread' for glibc's. Default: those "
-    "that fit the mutex.",
+    help="Condition variables: 'own' (ours, even with glibc's mutexes) or 'pthread' (glibc's). Default: those that "
+    "match the mutex.",
 )
 @click.option("--wait", metavar="POLICY", help="How threads wait: spin, yield or park.  [default: park]")
 @click.option(
@@ -78,7 +78,7 @@ def list_command(as_json: bool, name: str | None) -> None:
     help="Count acquisitions and print them on stderr at the end, even after Ctrl-C. --stats=FILE writes JSON to "
     "FILE.<pid> instead.",
 )
-@click.option("--verbose", is_flag=True, help="Let the library say on stderr which lock is active.")
+@click.option("--verbose", is_flag=True, help="Print on stderr which lock is active.")
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
 @click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
@@ -157,7 +157,7 @@ def _compared_by_default() -> dict[str, str]:
     cls=HeadedOption,
     heading=request.RECORDS,
     is_flag=True,
-    help="Print all tables, sentences and warnings, too.",
+    help="Also print all tables, conclusions and warnings.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **options: object) -> int:
@@ -176,16 +176,16 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
     A gate for CI:
       lockswap compare -w test-rwlock -l ba --until 5% --against pthread --fail-below 0.97
 
-    The locks take turns (A B C, B C A, ...), so a drift of the machine affects them all alike. A run that crashes,
+    The locks take turns (A B C, B C A, ...), so drift in the machine's speed affects all alike. A run that crashes,
     hangs, prints a wrong result or never takes the lock under test is reported as such. Ctrl-C keeps what was measured.
 
     \b
     Exit status:
-      0    locks were compared; with --fail-below, none was shown to be worse than that
+      0    locks were compared; with --fail-below, none was shown to be worse than RATIO
       2    bad input, or nothing was named to run; nothing was run
       3    with --fail-below: a lock was shown to be worse, or its runs failed while the baseline's did not
       4    no lock could be compared, because no run succeeded or none took the lock; with --fail-below: at least one
-           lock could not
+           lock could not be compared
       130  interrupted; --resume continues
     """
     from lockswap.campaign import compare
@@ -201,7 +201,7 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
     return compare.run(request.Request.from_command_line(options), with_report, verbose)
 
 
-@cli.command("report", context_settings=SETTINGS, short_help="Show a campaign or profile again, or compare several.")
+@cli.command("report", context_settings=SETTINGS, short_help="Show a comparison or profile again, or compare several.")
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=_Path), metavar="DIR [DIR...]")
 @click.option(
     "--out",
@@ -209,11 +209,11 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
     type=click.Path(path_type=_Path),
     metavar="DIR",
     help="Write files to DIR. Default: the folder itself; for several campaigns, A-vs-B beside them; for two profiles, "
-    "none.",
+    "no files.",
 )
 @click.option("--silent", is_flag=True, help="Campaigns: print only where the report is.")
-@click.option("--verbose", is_flag=True, help="One campaign: also print all tables, sentences and warnings.")
-@click.option("--markdown", is_flag=True, help="One campaign: print the tables and sentences as Markdown.")
+@click.option("--verbose", is_flag=True, help="One campaign: also print all tables, conclusions and warnings.")
+@click.option("--markdown", is_flag=True, help="One campaign: print the tables and conclusions as Markdown.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Profiles: show the top N locks.  [default: 20]")
 @click.option("--json", "as_json", is_flag=True, help="Two profiles: print the differences as JSON.")
 def report_command(
@@ -226,7 +226,7 @@ def report_command(
     as_json: bool,
 ) -> int:
     """Show the results in a folder again, and write its page and data files from what was recorded. With several
-    folders, show what changed from the first to each other one.
+    folders, show what changed from the first to each of the others.
 
     \b
     lockswap report results/2026-11-seven-locks    a campaign of 'lockswap compare'
@@ -295,7 +295,8 @@ def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None
 @click.option(
     "--fail-on-findings",
     is_flag=True,
-    help="A gate for CI: exit with 3 if there is something to look at or nothing is known, unless the program failed.",
+    help="A gate for CI: exit with 3 if there are findings to look at or nothing could be judged, unless the program "
+    "failed.",
 )
 @click.option(
     "--junit",
@@ -315,9 +316,9 @@ def audit_command(
     preload_first: tuple[str, ...],
     command: tuple[str, ...],
 ) -> int:
-    """Run a program on glibc's own locks, and say what matters before you swap them. The report has a verdict each for
+    """Run a program on glibc's own locks, and say what matters before you swap them. The report has a verdict each on
     rwlocks, mutexes and condition variables, and ends with "safe" or with what to look at. It also finds deadlocks
-    before they happen: locks that threads take in orders that form a circle, with the stacks of each thread. The exit
+    before they happen: locks that threads take in orders that form a cycle, with the stacks of each thread. The exit
     status is the program's own.
 
     \b
@@ -336,27 +337,38 @@ def audit_command(
 @cli.command("fuzz", context_settings=PASS_ON, short_help="Provoke races by delaying threads at lock calls.")
 @click.option("--seed", type=click.IntRange(0, 2**63), metavar="N", help="The first run's seed. Default: a random one.")
 @click.option(
-    "--runs", type=click.IntRange(1), default=100, metavar="K", help="Number of runs, each with the next seed.  [100]"
+    "--runs",
+    type=click.IntRange(1),
+    default=100,
+    metavar="K",
+    help="Number of runs, each with the next seed.  [default: 100]",
 )
 @click.option(
-    "--again", type=click.IntRange(0), default=10, metavar="M", help="How often to run a failing seed again.  [10]"
+    "--again",
+    type=click.IntRange(0),
+    default=10,
+    metavar="M",
+    help="How often to run a failing seed again.  [default: 10]",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="A run that takes longer is a hang. Default: a run that makes no progress.",
+    help="A run that takes longer is a hang. Default: only a run without progress is.",
 )
 @click.option("--same-output", is_flag=True, help="Also fail if stdout or status differ from the undisturbed run's.")
-@click.option("--spurious", is_flag=True, help="Let waits for condition variables return for no reason.")
+@click.option("--spurious", is_flag=True, help="Make waits for condition variables return spuriously.")
 @click.option(
     "--percent",
     type=click.IntRange(1, 100),
     metavar="N",
-    help="Percentage of points to disturb. Default: chosen from the seed.",
+    help="Percentage of the points around lock calls to disturb. Default: follows from the seed.",
 )
 @click.option(
-    "--delay", type=click.IntRange(1, 1_000_000), metavar="US", help="The longest delay in microseconds.  [4000]"
+    "--delay",
+    type=click.IntRange(1, 1_000_000),
+    metavar="US",
+    help="The longest delay in microseconds.  [default: 4000]",
 )
 @click.option(
     "--serial",
@@ -367,7 +379,7 @@ def audit_command(
     "--budget",
     type=click.IntRange(1, 1_000_000),
     metavar="MS",
-    help="Delay a thread less and less often once its delays have cost MS milliseconds.  [300]",
+    help="Delay a thread less and less often once its delays have cost MS milliseconds.  [default: 300]",
 )
 @click.option("--rwlock", "-l", metavar="LOCK", help="Run under this reader-writer lock. Default: glibc's.")
 @click.option("--mutex", "-m", metavar="MUTEX", help="Run under this mutex. Default: glibc's.")
@@ -466,20 +478,20 @@ def profile_command(
 @cli.command("why", context_settings=SETTINGS, short_help="Show which thread holds the lock that others wait for.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.option(
-    "--current", "with_current", is_flag=True, help="Also show where threads are now; gdb stops them for that."
+    "--current", "with_current", is_flag=True, help="Also show where threads are now. This uses gdb, which stops them."
 )
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def why_command(as_json: bool, with_current: bool, pid: int) -> int:
     """Show why a program hangs: which thread holds which lock, which threads wait for it, since when and where, and
-    whether they wait for each other in a circle.
+    whether they wait for each other in a cycle.
 
     \b
     lockswap why 4711
     lockswap why $(pidof server)
 
-    A program that was started under `lockswap profile`, or with LOCKSWAP_PROFILE, is not stopped, and need not respond.
-    For any other program the locks are read from its memory: you must be its user or root, the kernel must allow it,
-    and the threads that hold a lock for reading are not known.
+    A program that was started under `lockswap profile`, or with LOCKSWAP_PROFILE, is not stopped, and may be
+    unresponsive. For any other program the locks are read from its memory: you must be its user or root, and the kernel
+    must allow it. Threads that hold a lock for reading are not shown then.
     """
     from lockswap.base.paths import Paths
     from lockswap.profile import why
@@ -502,8 +514,8 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
 )
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
-    """Show once a second which locks of a running program its threads wait for, and where they are held. If the program
-    was started under `lockswap profile`, or with LOCKSWAP_PROFILE, all of its calls count. Any other one is sampled
+    """Show every second which locks a running program's threads wait for, and where they are held. If the program
+    was started under `lockswap profile`, or with LOCKSWAP_PROFILE, all its lock calls are counted. Any other is sampled
     from outside, as by `lockswap profile --pid`.
 
     \b
@@ -563,7 +575,7 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     default=120.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long the experiment may take; it makes at least six rounds of each kind.",
+    help="How long the experiment may take; it makes at least six rounds in any case.",
 )
 @click.option(
     "-o",
@@ -575,7 +587,9 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     help="Write the policy to FILE.",
 )
 @click.option("--server", metavar="'CMD'", help="Advise on a server: start this before each run of --load.")
-@click.option("--load", metavar="'CMD'", help="Makes requests to the server, and ends. Its own locks are not swapped.")
+@click.option(
+    "--load", metavar="'CMD'", help="Sends requests to the server, then exits. Its own locks are not swapped."
+)
 @click.option(
     "--ready",
     metavar="REGEX|PORT",
@@ -593,8 +607,8 @@ def advise_command(
     command: tuple[str, ...],
     **served: str | None,
 ) -> int:
-    """Find out which locks of a program to swap. It profiles the program, tries other locks where threads wait most, in
-    turns with glibc's, measures the best choice once more, and writes a policy if there is a gain.
+    """Find out which locks of a program to swap. It profiles the program, tries other locks where threads wait most,
+    alternating with glibc's, measures the best choice once more, and writes a policy if there is a gain.
 
     \b
     lockswap advise -- ./batch input
@@ -649,8 +663,8 @@ def advise_command(
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def whatif_command(command: tuple[str, ...], **options: object) -> int:
-    """Find out what each lock costs a program, before you change anything. It makes the holds of one lock at a time
-    longer, compares that with the same delay after the release, and ranks the locks by how much the program slows down.
+    """Find out what each lock costs a program, before you change anything. It lengthens the holds of one lock at a
+    time, compares that with the same delay after the release, and ranks the locks by how much the program slows down.
 
     \b
     lockswap whatif -- ./batch input

@@ -94,7 +94,7 @@ def test_help_has_headings_and_what_the_registry_compares(lockswap):
         "A command or server of your own:",
         "How often and how long:",
         "How runs are made:",
-        "What decides:",
+        "How locks are judged:",
         "What is recorded, and where:",
         "Help:",
     ]

@@ -19,13 +19,13 @@ COMPARE = "What to compare"
 OWN_COMMAND = "A command or server of your own"
 LENGTH = "How often and how long"
 RUNS = "How runs are made"
-VERDICTS = "What decides"
+VERDICTS = "How locks are judged"
 RECORDS = "What is recorded, and where"
 
 # In help texts, for what the registry and the installation say; see HeadedCommand.
 DEFAULT_RWLOCKS, DEFAULT_MUTEXES, DEFAULT_FOLDER = "<rwlocks>", "<mutexes>", "<folder>"
 PRELOAD_HELP = "Also preload this library, after ours: 'jemalloc', 'tcmalloc', or a path."
-PRELOAD_FIRST_HELP = "Preload this library before ours, because it replaces clocks or locks itself, like libfaketime."
+PRELOAD_FIRST_HELP = "Preload this library before ours: for one that replaces clocks or locks, such as libfaketime."
 
 QUICK_ROUNDS = 6  # MIN_PAIRS of findings/stats.py, which is slow to load
 
@@ -120,20 +120,21 @@ class Request:
 
     workloads: list[str] = _list(
         COMPARE, "--workload", "-w", read=_names, metavar="NAME",
-        help="Workloads: a,b or repeated. 'all' takes every one that doesn't need long.",
+        help="Workloads, comma-separated or repeated. 'all' means all that don't take long.",
     )  # fmt: skip
     locks: list[str] = _list(
         COMPARE, "--rwlock", "-l", read=_names, metavar="LOCK",
-        help=f"Reader-writer locks: a,b or repeated; none and pthread are always included. Default: {DEFAULT_RWLOCKS}.",
+        help="Reader-writer locks, comma-separated or repeated; none and pthread are always included. "
+        f"Default: {DEFAULT_RWLOCKS}.",
     )  # fmt: skip
     ranges: list[str] = _list(
         COMPARE, "--range", read=_names, metavar="LOCK",
-        help="Range locks, for programs that call them: a,b or repeated. --against takes one as range:LOCK.",
+        help="Range locks for programs that call them, comma-separated or repeated. --against takes range:LOCK.",
     )  # fmt: skip
     mutexes: list[str] = _list(
         COMPARE, "--mutex", "-m", read=_names, metavar="MUTEX",
-        help="Mutexes: a,b or repeated. With --rwlock, each of both is measured alone. Default, if a workload takes "
-        f"mutexes and nothing is named: {DEFAULT_MUTEXES}.",
+        help="Mutexes, comma-separated or repeated. With --rwlock, each is measured on its own. Default, if a workload "
+        f"takes mutexes and nothing is named: {DEFAULT_MUTEXES}.",
     )  # fmt: skip
     conds: list[str] = _list(
         COMPARE, "--cond", read=_names, metavar="own",
@@ -149,13 +150,14 @@ class Request:
     )
     against: str | None = _option(
         COMPARE, "--against", metavar="CHOICE",
-        help="The baseline of the ratios: LOCK, mutex:MUTEX or LOCK+mutex:MUTEX. Default: glibc's own, preloaded.",
+        help="The baseline of the ratios: LOCK, mutex:MUTEX or LOCK+mutex:MUTEX. Default: pthread, glibc's own lock "
+        "with lockswap loaded.",
     )  # fmt: skip
 
     scan: list[str] = _list(
         COMPARE, "--scan", metavar="NAME=V,V...",
-        help="Measure with each value of an environment variable, the library's (LOCKSWAP_SPIN=0,50,500) or the "
-        "program's. Repeatable.",
+        help="Measure with each value of an environment variable of the library (LOCKSWAP_SPIN=0,50,500) or of the "
+        "program. Repeatable.",
     )  # fmt: skip
 
     command: list[str] = _field([], read=_as_it_is, stored=True, has_words=True)
@@ -169,7 +171,7 @@ class Request:
     )  # fmt: skip
     versus: list[str] = _option(
         OWN_COMMAND, "--versus", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
-        help="Compare the command with this one, under each --rwlock and --mutex that is named.",
+        help="Compare the command with CMD under each --rwlock and --mutex that is named.",
     )  # fmt: skip
     server: list[str] = _option(
         OWN_COMMAND, "--server", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
@@ -177,15 +179,15 @@ class Request:
     )  # fmt: skip
     ready: str | None = _option(
         OWN_COMMAND, "--ready", metavar="REGEX|PORT",
-        help="The server is ready when it prints REGEX, or listens on PORT ({port}, 8080; udp:{port}). "
+        help="The server is ready when it prints REGEX, or listens on PORT (such as {port}, 8080 or udp:{port}). "
         "Default: {port}.",
     )  # fmt: skip
     load: list[str] = _option(
         OWN_COMMAND, "--load", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
-        help="Makes requests to the server, and ends; --metric reads its output.",
+        help="Sends requests to the server, then exits; --metric reads its output.",
     )  # fmt: skip
     stop: str | None = _option(
-        OWN_COMMAND, "--stop", metavar="SIGNAL", help="Stop the server by this signal.  [default: TERM]"
+        OWN_COMMAND, "--stop", metavar="SIGNAL", help="Stop the server with SIGNAL. Default: TERM."
     )
     prepare: list[list[str]] = _list(
         OWN_COMMAND, "--prepare", read=_commands, has_words=True, metavar="'CMD'",
@@ -193,7 +195,7 @@ class Request:
     )  # fmt: skip
     cleanup: list[list[str]] = _list(
         OWN_COMMAND, "--cleanup", read=_commands, has_words=True, metavar="'CMD'",
-        help="Run CMD after each run, however that ended. Repeatable.",
+        help="Run CMD after each run, however it ended. Repeatable.",
     )  # fmt: skip
     ready_timeout: float | None = _option(
         OWN_COMMAND, "--ready-timeout", type=_POSITIVE, metavar="S",
@@ -214,7 +216,7 @@ class Request:
     )
     repeats: int | None = _option(
         LENGTH, "--repeats", "-r", type=_AT_LEAST_1, metavar="N",
-        help="Number of rounds, or the least number with --until. A 95 % interval needs 6. Default: 7.",
+        help="Number of rounds, or the minimum with --until. A 95 % interval needs 6. Default: 7.",
     )  # fmt: skip
     warmup: int | None = _option(
         LENGTH, "--warmup", type=_AT_LEAST_1, metavar="N",
@@ -229,11 +231,11 @@ class Request:
     )
     until: float | None = _option(
         LENGTH, "--until", read=_share, metavar="SHARE",
-        help="Keep running until every 95 % interval of a rate or time is within SHARE (as in 5%) of its estimate.",
+        help="Keep running until every 95 % interval of a rate or time is within SHARE (such as 5%) of its estimate.",
     )  # fmt: skip
     budget: float | None = _option(
         LENGTH, "--budget", type=_POSITIVE, metavar="MINUTES",
-        help="Begin no round after MINUTES of measuring. Default: 30 with --until, else no limit.",
+        help="Start no new round after MINUTES of measuring. Default: 30 with --until, else no limit.",
     )  # fmt: skip
 
     pin: str | None = _option(
@@ -244,11 +246,11 @@ class Request:
         RUNS, "--numactl", unsaid="", metavar="'ARGS'", help="Start each run through numactl with these arguments."
     )
     preload: list[str] = _list(
-        RUNS, "--preload", has_words=True, metavar="LIB", help=f"{PRELOAD_HELP} Also for none. Repeatable."
+        RUNS, "--preload", has_words=True, metavar="LIB", help=f"{PRELOAD_HELP} Applies to none, too. Repeatable."
     )
     preload_first: list[str] = _list(
         RUNS, "--preload-first", has_words=True, metavar="LIB",
-        help=f"{PRELOAD_FIRST_HELP} Also for none. Repeatable.",
+        help=f"{PRELOAD_FIRST_HELP} Applies to none, too. Repeatable.",
     )  # fmt: skip
     seed: int | None = _option(
         RUNS, "--seed", type=click.IntRange(min=0), metavar="N",
@@ -274,11 +276,11 @@ class Request:
     )  # fmt: skip
     markdown: bool = _option(
         RECORDS, "--markdown", unsaid=False, stored=False, is_flag=True,
-        help="Print the tables and sentences as Markdown.",
+        help="Print the tables and conclusions as Markdown.",
     )  # fmt: skip
     perf_record: bool = _flag(
         RECORDS, "--perf-record",
-        help="After the measured runs, run each once more under perf to summarise futex calls and off-CPU time.",
+        help="After the measured runs, run each lock once more under perf, for futex calls and off-CPU time.",
     )  # fmt: skip
 
     @property
