@@ -97,8 +97,8 @@ def test_run_and_compare_warn_and_put_it_first(lockswap, repo, replaces):
 
 def test_every_run_has_it_and_the_campaign_says_so(lockswap, repo, library):
     done = lockswap(
-        "compare", "--out", "results/c", "-l", "ba", "-r", "2", "--preload", library, "--no-report", "--metric",
-        "beside: ([0-9])", "--", repo / "build/apps/rwbench", "1", "1000",
+        "compare", "--out", "results/c", "-l", "ba", "-r", "2", "--preload", library, "--no-report", "--verbose",
+        "--metric", "beside: ([0-9])", "--", repo / "build/apps/rwbench", "1", "1000",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     with (repo / "results/c/raw.csv").open(newline="") as file:

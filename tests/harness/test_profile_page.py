@@ -35,7 +35,7 @@ def lock(name: str, waits: int, mean_ms: float, **more) -> Lock:
 def profile(locks: list[Lock], **more) -> Profile:
     run = SimpleNamespace(command=["server"], status=0, wall_s=1.0, cpu_s=1.0, slept=9)
     process = {"pid": 1, "parent": 0, "program": "server", "exe": "/server", "ended": True, "threads": 4, "dropped": {}}
-    process |= {"counter": "tsc", "slept": 9, "started_ns": 0, "last_ns": 1000 * MS, "locks": []}
+    process |= {"counter": "tsc", "slept": 9, "started_ns": 0, "last_ns": 1000 * MS, "locks": [], "threads_now": []}
     process |= {"cost": {"pair_ns": 1, "unwind_ns": 0, "start_ns": 0}}
     return Profile(run, 10_000, locks, [], [], [process], [], **more)
 

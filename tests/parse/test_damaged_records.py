@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "harness"))
 
 from lockswap.audit import report, verdict  # noqa: E402
 from lockswap.audit.findings import Audit  # noqa: E402
-from lockswap.profile import output, summary  # noqa: E402
+from lockswap.profile import output, summary, trace  # noqa: E402
 from lockswap.profile import report as text  # noqa: E402
 from lockswap.profile.profile import Run  # noqa: E402
 
@@ -66,6 +66,7 @@ def judge(name: str, found: dict) -> None:
         profile = summary.summarise(found, Run([]))
         json.dumps(output.as_data(profile))
         output.as_folded(profile)
+        trace.encoded(profile, None)
         text.as_text(profile, 10)
     else:
         audit = Audit(["server"], 0, [one | {"running": False} for one in found["processes"]], [])

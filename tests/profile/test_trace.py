@@ -13,7 +13,7 @@ import pytest
 from test_profile import HOT, PRELOAD, READER, ROOT, environment, lockswap, profile  # noqa: F401
 from test_why import ask, started
 
-KEPT = Path(__file__).parent / "kept"
+SAMPLES = Path(__file__).parents[1] / "parse/samples"
 
 
 def events_in(folder: Path) -> list[dict]:
@@ -141,7 +141,7 @@ def test_the_last_waits_are_kept(profile):  # noqa: F811
 def test_a_wait_that_did_not_end_is_there(tmp_path):
     with started(tmp_path, "deadlock") as child:
         ask(child.pid, lambda found: found["cycles"])
-        assert lockswap("profile", "--from", tmp_path).returncode == 0
+        assert lockswap("report", tmp_path).returncode == 0
     waits = [one for one in events_in(tmp_path) if one.get("cat") == "unfinished wait"]
     assert {one["name"] for one in waits if one["args"]["deadlock"]} == {"wait for mutex a", "wait for mutex b"}
     assert all(one["dur"] > 0 and one["tid"] for one in waits)
@@ -177,9 +177,9 @@ def test_folded_stacks_are_what_speedscope_takes(profile):  # noqa: F811
 
 def test_a_recording_of_the_version_before(tmp_path):
     """It has no single waits; all else is there."""
-    sample = KEPT / "schema-8.lockprof.gz"
+    sample = SAMPLES / "profile-8.gz"
     (tmp_path / "1.0.lockprof").write_bytes(gzip.decompress(sample.read_bytes()))
-    done = lockswap("profile", "--from", tmp_path)
+    done = lockswap("report", tmp_path)
     assert done.returncode == 0, done
     hottest = json.loads((tmp_path / "profile.json").read_text())["locks"][0]
     assert hottest["contended"] > 0 and hottest["wait_ns"] > 50_000_000

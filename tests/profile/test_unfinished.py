@@ -86,6 +86,13 @@ def test_a_recording_that_the_process_left(tmp_path):
     assert "1 process ended without exit" in " ".join(dead.split())
 
 
+def test_a_program_in_the_background_that_starts_slowly(tmp_path):
+    """The shell has ended before the program takes its first lock."""
+    shell = f"sh -c 'n=0; while [ $n -lt 200000 ]; do n=$((n+1)); done; exec {HUNG.parent}/profile_hot_locks sleep' &"
+    _, data = profile_of(tmp_path / "out", "--", "sh", "-c", shell)
+    assert any(lock["name"] == "hot" for lock in data["locks"])
+
+
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_a_program_in_the_background(interrupted):
     command = [

@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from lockswap.base.text import plural, words
 from lockswap.profile import look as live
 
 _BETWEEN_LOOKS_S = 0.1
+_LOOKS_ASLEEP = 3  # in which a process has not run, so that it isn't one that is starting
+_STARTS_FOR_S = 10.0
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -28,7 +31,7 @@ def follow(folder: Path, command: str, began_s: float) -> Followed:
 
     began_s: when the command was started, by CLOCK_BOOTTIME.
     """
-    found = Followed(still_run=_all(folder, began_s))
+    found = Followed(still_run=_recording(folder, began_s))
     if not found.still_run:
         return found
     who = f"{plural(len(found.still_run), 'process')} ({words(found.still_run)})"
@@ -46,21 +49,61 @@ def follow(folder: Path, command: str, began_s: float) -> Followed:
             ended = set(found.still_run) - set(running)
             found.ended_ns |= dict.fromkeys(ended, time.monotonic_ns())
             # They may have left others behind in turn.
-            found.still_run = _all(folder, began_s) if ended else running
+            found.still_run = _recording(folder, began_s) if ended else running
     found.cpu_s = sum(cpu.values())
     return found
 
 
-def _all(folder: Path, began_s: float) -> list[int]:
-    """By their memory maps: a forked child has its parent's file until it calls a lock function itself."""
-    found = []
+def _recording(folder: Path, began_s: float) -> list[int]:
+    """Those that record in the folder.
+
+    If there are none, but one that was just left behind may still be starting, waits until it records or sleeps.
+    """
+    begin = time.monotonic()
+    looks: dict[int, tuple[str, int]] = {}
+    while True:
+        processes = list(_since(began_s))
+        if found := sorted(int(one.name) for one in processes if _records(one, folder)):
+            return found
+        starting = False
+        for process in processes:
+            if _is_to_record(process, folder):
+                pid, now = int(process.name), _switches(process)
+                last, times = looks.get(pid, ("", 0))
+                looks[pid] = now, (times + 1 if now == last else 0)
+                starting |= looks[pid][1] < _LOOKS_ASLEEP
+        if not starting or time.monotonic() > begin + _STARTS_FOR_S:
+            return []
+        time.sleep(_BETWEEN_LOOKS_S)
+
+
+def _since(began_s: float) -> Iterator[Path]:
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if _started_s(process) < began_s - _TICK_S:
-                continue  # maps can be long
-            if f"{folder.resolve()}/" in (process / "maps").read_text(errors="surrogateescape"):
-                found.append(int(process.name))
-    return sorted(found)
+            if _started_s(process) >= began_s - _TICK_S:
+                yield process
+
+
+def _records(process: Path, folder: Path) -> bool:
+    """By its memory map: a forked child has its parent's file until it calls a lock function itself."""
+    with contextlib.suppress(OSError):
+        return f"{folder.resolve()}/" in (process / "maps").read_text(errors="surrogateescape")
+    return False
+
+
+def _is_to_record(process: Path, folder: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return f"LOCKSWAP_PROFILE={folder}" in (process / "environ").read_text(errors="surrogateescape").split("\0")
+    return False
+
+
+def _switches(process: Path) -> str:
+    """How often it was switched from, which stays the same while it sleeps; never the same if it can run."""
+    with contextlib.suppress(OSError):
+        lines = (process / "status").read_text(errors="replace").splitlines()
+        if any(line.startswith("State:\tS") for line in lines):
+            return "".join(line for line in lines if "ctxt_switches" in line)
+    return str(time.monotonic_ns())
 
 
 def _started_s(process: Path) -> float:
