@@ -31,7 +31,7 @@ struct Thread {
   NativeAtomic<std::uint32_t> turn;  // 1: it is this thread's
   State state;
   bool has_deadline;
-  bool writes;  // what it waits for is an rwlock, and it wants to write
+  bool writes;  // what it waits for is a lock, and it doesn't only want to read
   bool timed_out;
   bool is_patient;  // it keeps the turn however long it sleeps
   std::uint32_t number;

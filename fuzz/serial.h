@@ -76,7 +76,7 @@ bool prepare(const char* log, const char* schedule) noexcept;
 void point(Kind kind, const void* object, const void* caller) noexcept;
 // The turn is another thread's until somebody wakes those that wait for the object. Returns false
 // if nobody can any more: then the deadline, which it must have, is the only thing that can happen.
-// `writes`: the object is an rwlock, and the thread wants to write.
+// `writes`: the object is a lock, and the thread doesn't only want to read.
 bool wait_for(const void* object, bool has_deadline, bool writes = false) noexcept;
 bool is_waited_for_to_write(const void* rwlock) noexcept;
 void wake_all(const void* object) noexcept;

@@ -102,21 +102,13 @@ struct Serial {
            serial::is_waited_for_to_write(l);
   }
   template <class C>
-  static bool writes(const pthread_mutex_t*) noexcept {
-    return false;
-  }
-  template <class C>
-  static bool writes(const pthread_rwlock_t*) noexcept {
-    return !C::kReads;
-  }
-  template <class C>
   static int acquire(C call, auto* l, auto... args) noexcept {
     if constexpr (C::kForm != Form::attempt) {
       if (is_valid_deadline(args...) && has_to_wait(l, C::kReads)) {
         const Waiting waiting(waits_for(l, C::kReads), l, nullptr, C::kHasDeadline, call.caller,
                               true);
         // At its deadline the thread makes the call, which knows what to return.
-        while (has_to_wait(l, C::kReads) && serial::wait_for(l, C::kHasDeadline, writes<C>(l))) {}
+        while (has_to_wait(l, C::kReads) && serial::wait_for(l, C::kHasDeadline, !C::kReads)) {}
         return C::next(l, args...);
       }
     }

@@ -208,7 +208,9 @@ void history(const File& file, bool with_entries) {
     const auto* const block = file.at<History::Block>(at);
     if (block == nullptr) continue;
     const History::Entry& e = block->entry[n % History::kBlock];
-    if (e.number.load(acquire) != n + 1) continue;  // it is being written
+    const bool is_whole =
+        number(e.number) == n + 1 && e.again.load(relaxed) == std::uint32_t(n + 1);
+    if (!is_whole) continue;  // another one is being written there
     std::printf("%s[%llu,%llu,%llu,%llu,%u,%u,%u]", separator, number(e.begin_ns), number(e.end_ns),
                 number(e.kept_since_ns), number(e.released_ns), e.pair.load(relaxed),
                 e.tid.load(relaxed), e.holder_tid.load(relaxed));

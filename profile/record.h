@@ -167,7 +167,7 @@ struct WaitHistory {
   static constexpr std::uint32_t kMost = kBlocks * kBlock;
 
   struct Entry {
-    Word number;    // counts from 1, 0 while it is written
+    Word number;    // counts from 1; 0 while it is written
     Word begin_ns;  // since started_ns, as all times here
     Word end_ns;
     // The hold that the wait is charged to: since when it kept threads waiting, and its end. 0: not
@@ -177,7 +177,11 @@ struct WaitHistory {
     Offset pair;  // its number
     Offset tid;
     Offset holder_tid;  // 0: not known
+    // The lower half of `number`, written with it but at the other end: a reader that copies the
+    // file from its beginning has the entry whole if the two agree.
+    Offset again;
   };
+  static_assert(sizeof(Entry) == 7 * sizeof(Word));
   struct Block {
     Entry entry[kBlock];
   };

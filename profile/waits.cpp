@@ -101,19 +101,21 @@ void chain(std::uint32_t pair, const Cause& cause, const Pending& p, std::uint64
 }
 
 // Allocates what lies at an offset when it is first used. Returns nullptr if there is no room.
+// Readers of the file follow the offset, too (read_main.cpp).
 template <class T>
 T* made_at(Offset& place) noexcept {
   std::uint32_t at = place.load(acquire);
   if (at == 0 && !is_full()) {
     world().guard.lock();
     at = place.load(relaxed);                                       // relaxed: under the guard
-    if (at == 0) place.store(at = take_bytes(sizeof(T)), release);  // for a reader of the file
+    if (at == 0) place.store(at = take_bytes(sizeof(T)), release);  // pairs with the load above
     world().guard.unlock();
   }
   return at == 0 ? nullptr : at_offset<T>(at);
 }
 
-// A reader of the file sees an entry whole, or with another number.
+// The release of each store keeps an entry's fields after the zeroes in `number` and `again`, and
+// before the numbers there. This pairs with the copy of the file that read_main.cpp looks at.
 void keep_wait(const Thread& t, const Pending& p, const Found& f, std::uint32_t pair) noexcept {
   using History = WaitHistory;
   auto* const history = made_at<History>(record().history);
@@ -126,7 +128,8 @@ void keep_wait(const Thread& t, const Pending& p, const Found& f, std::uint32_t 
     return ticks == 0 ? 0 : Ticks::ns_between(record().started_ticks, ticks);
   };
   History::Entry& e = block->entry[number % History::kBlock];
-  e.number.store(0, relaxed);  // relaxed: the stores behind it release it
+  e.again.store(0, relaxed);  // relaxed, both: the stores behind them release them
+  e.number.store(0, relaxed);
   e.begin_ns.store(ns(p.begin), release);
   e.end_ns.store(ns(p.end), release);
   e.kept_since_ns.store(ns(f.kept_since), release);
@@ -135,6 +138,7 @@ void keep_wait(const Thread& t, const Pending& p, const Found& f, std::uint32_t 
   e.tid.store(t.live->tid.load(relaxed), release);  // relaxed: this thread's own
   e.holder_tid.store(f.tid, release);
   e.number.store(number + 1, release);
+  e.again.store(static_cast<std::uint32_t>(number + 1), release);
 }
 
 // relaxed, all: counts.

@@ -16,7 +16,20 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 PASS_ON = {"ignore_unknown_options": False, "allow_interspersed_args": False}
 
 
-METRIC_HELP = "Judge a run by the last number that REGEX finds in its output. Default: its time."
+# Options and arguments of several commands.
+_preload = click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
+_preload_first = click.option(
+    "--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable."
+)
+_rwlock = click.option("--rwlock", "-l", metavar="LOCK", help="Run under this reader-writer lock. Default: glibc's.")
+_mutex = click.option("--mutex", "-m", metavar="MUTEX", help="Run under this mutex. Default: glibc's.")
+_metric = click.option(
+    "--metric",
+    metavar="REGEX",
+    help="Judge a run by the last number that REGEX finds in its output. Default: its time.",
+)
+_lower_is_better = click.option("--lower-is-better", is_flag=True, help="A lower metric is better, as for a latency.")
+_command = click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 
 # How `lockswap --help` lists the commands.
 TASKS = {
@@ -79,9 +92,9 @@ def list_command(as_json: bool, name: str | None) -> None:
     "FILE.<pid> instead.",
 )
 @click.option("--verbose", is_flag=True, help="Print on stderr which lock is active.")
-@click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
-@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+@_preload
+@_preload_first
+@_command
 def run_command(
     rwlock: str | None,
     mutex: str | None,
@@ -304,9 +317,9 @@ def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None
     metavar="FILE",
     help="Also write the findings to FILE as JUnit XML, for CI systems.",
 )
-@click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
-@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+@_preload
+@_preload_first
+@_command
 def audit_command(
     as_json: bool,
     out: _Path | None,
@@ -381,12 +394,12 @@ def audit_command(
     metavar="MS",
     help="Delay a thread less and less often once its delays have cost MS milliseconds.  [default: 300]",
 )
-@click.option("--rwlock", "-l", metavar="LOCK", help="Run under this reader-writer lock. Default: glibc's.")
-@click.option("--mutex", "-m", metavar="MUTEX", help="Run under this mutex. Default: glibc's.")
-@click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
-@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
+@_rwlock
+@_mutex
+@_preload
+@_preload_first
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON, on stdout.")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+@_command
 def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...], **options: object) -> int:
     """Run a program again and again, delaying its threads at lock calls in a different way each time, and stop at the
     first crash, hang or sanitizer report. The exit status is 3 if a run fails, and 0 if none does.
@@ -416,9 +429,9 @@ def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...]
 )
 @click.option("--pid", type=click.IntRange(1), metavar="PID", help="Profile a running process instead of a command.")
 @click.option("--seconds", type=click.FloatRange(0.1), metavar="S", help="With --pid: for S seconds.  [default: 10]")
-@click.option("--rwlock", "-l", metavar="LOCK", help="Run under this reader-writer lock. Default: glibc's.")
-@click.option("--mutex", "-m", metavar="MUTEX", help="Run under this mutex. Default: glibc's.")
-@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
+@_rwlock
+@_mutex
+@_preload_first
 @click.option("--from", "folder", type=click.Path(path_type=_Path), hidden=True)
 @click.option("--diff", "both", nargs=2, type=click.Path(path_type=_Path), hidden=True)
 @click.option("--json", "as_json", is_flag=True, hidden=True)
@@ -549,7 +562,7 @@ def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     is_flag=True,
     help="Record a trace of all processes instead: which files they map, and when they fork, execute and end.",
 )
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+@_command
 def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tuple[str, ...]) -> int:
     """Record which mapping calls each thread of a program makes (by strace) and which pages it touches (by perf). The
     program `address_space` replays the trace. The exit status is the program's own.
@@ -567,8 +580,8 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
 
 
 @cli.command("advise", context_settings=PASS_ON, short_help="Try other locks for the slow ones, and write a policy.")
-@click.option("--metric", metavar="REGEX", help=METRIC_HELP)
-@click.option("--lower-is-better", is_flag=True, help="A lower metric is better, as for a latency.")
+@_metric
+@_lower_is_better
 @click.option(
     "--budget",
     type=click.FloatRange(1, 86400),
@@ -596,7 +609,7 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     help="The server is ready when it prints REGEX, or listens on PORT. Default: {port}.",
 )
 @click.option("--stop", metavar="SIGNAL", help="What stops the server. Default: TERM.")
-@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
+@_preload_first
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 def advise_command(
     metric: str | None,
@@ -627,8 +640,8 @@ def advise_command(
 
 
 @cli.command("whatif", context_settings=PASS_ON, short_help="Estimate what each lock costs, before you change it.")
-@click.option("--metric", metavar="REGEX", help=METRIC_HELP)
-@click.option("--lower-is-better", is_flag=True, help="A lower metric is better, as for a latency.")
+@_metric
+@_lower_is_better
 @click.option(
     "--lock",
     "names",
@@ -659,9 +672,9 @@ def advise_command(
     metavar="SECONDS",
     help="How long it may take; it makes at least six rounds.",
 )
-@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
+@_preload_first
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+@_command
 def whatif_command(command: tuple[str, ...], **options: object) -> int:
     """Find out what each lock costs a program, before you change anything. It lengthens the holds of one lock at a
     time, compares that with the same delay after the release, and ranks the locks by how much the program slows down.
@@ -686,9 +699,9 @@ def policy_group() -> None:
 
 @policy_group.command("check", context_settings=PASS_ON, short_help="Run a program and say what each rule caught.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
-@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
+@_preload_first
 @click.argument("rules", metavar="FILE")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+@_command
 def policy_check_command(as_json: bool, preload_first: tuple[str, ...], rules: str, command: tuple[str, ...]) -> int:
     """Run a program under a policy, which is a file or a rule in quotes, and say on stderr which locks each rule caught
     and where the program initialises them or first uses them. The exit status is the program's own.

@@ -102,9 +102,9 @@ MEANINGS = {
     "ended_holding": Meaning(
         LOOK,
         "thread that ended with a lock held",
-        "The thread returned, exited or was cancelled, and nobody has released the lock since. Whoever asks for it "
-        "next waits for ever, under glibc's lock as under any other. Release it before the thread ends, or in a "
-        "clean-up handler (pthread_cleanup_push).",
+        "The thread returned, exited or was cancelled, and nobody has released the lock since. The next thread that "
+        "asks for it waits for ever, under glibc's lock as under any other. Release it before the thread ends, or in "
+        "a clean-up handler (pthread_cleanup_push).",
     ),
     "held_over_fork": Meaning(
         LOOK,

@@ -80,7 +80,7 @@ def _no_noise(campaign: Campaign) -> Iterable[Hint]:
         yield Hint(
             "there is no noise floor: verdicts rest on the intervals alone",
             f"There is no noise floor for {words(lacking)}: fewer than {MIN_PAIRS} rounds have two good runs without "
-            "lockswap, so verdicts rest on the intervals alone. A campaign made anew has it, if the program runs well.",
+            "lockswap, so verdicts rest on the intervals alone. A new campaign with good runs measures it.",
             tuple(lacking),
         )
 

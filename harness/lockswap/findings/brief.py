@@ -60,8 +60,10 @@ def _kept_in_one(picture: Picture, squares: dict[str, Square], kind: str) -> str
     if len(squares) == 1:
         lock = picture.short(picture.locks[0])
         return f"{keep}: {lock} is {worse[0].amount} worse." if worse else f"{keep}: {lock} gains nothing."
-    also = f", and {'each' if len(worse) == len(squares) else len(worse)} of them loses" if worse else ""
-    also = also.replace("loses", "lose") if 1 < len(worse) < len(squares) else also
+    also = ""
+    if worse:
+        who = "each" if len(worse) == len(squares) else len(worse)
+        also = f", and {who} of them {'lose' if 1 < len(worse) < len(squares) else 'loses'}"
     return f"{keep}: none of the {len(squares)} other locks gains{also}."
 
 

@@ -60,7 +60,7 @@ def _recording(folder: Path, began_s: float) -> list[int]:
     If there are none, but one that was just left behind may still be starting, waits until it records or sleeps.
     """
     begin = time.monotonic()
-    looks: dict[int, tuple[str, int]] = {}
+    looks: dict[int, tuple[str | None, int]] = {}
     while True:
         processes = list(_since(began_s))
         if found := sorted(int(one.name) for one in processes if _records(one, folder)):
@@ -69,8 +69,8 @@ def _recording(folder: Path, began_s: float) -> list[int]:
         for process in processes:
             if _is_to_record(process, folder):
                 pid, now = int(process.name), _switches(process)
-                last, times = looks.get(pid, ("", 0))
-                looks[pid] = now, (times + 1 if now == last else 0)
+                last, times = looks.get(pid, (None, 0))
+                looks[pid] = now, (times + 1 if now is not None and now == last else 0)
                 starting |= looks[pid][1] < _LOOKS_ASLEEP
         if not starting or time.monotonic() > begin + _STARTS_FOR_S:
             return []
@@ -97,13 +97,13 @@ def _is_to_record(process: Path, folder: Path) -> bool:
     return False
 
 
-def _switches(process: Path) -> str:
-    """How often it was switched from, which stays the same while it sleeps; never the same if it can run."""
+def _switches(process: Path) -> str | None:
+    """How often it gave up a processor, which doesn't change while it sleeps. None: it isn't asleep."""
     with contextlib.suppress(OSError):
         lines = (process / "status").read_text(errors="replace").splitlines()
         if any(line.startswith("State:\tS") for line in lines):
             return "".join(line for line in lines if "ctxt_switches" in line)
-    return str(time.monotonic_ns())
+    return None
 
 
 def _started_s(process: Path) -> float:

@@ -3,9 +3,9 @@
 //
 // Paper: D. Dice, A. Kogan, "BRAVO - Biased Locking for Reader-Writer Locks" (USENIX ATC 2019),
 //   sections 2 and 5 (Per-CPU); PF-Q's queue of writers is an MCS lock.
-// Idea: a thread that wants the mutex takes all locks in order. Whoever has the first one finds the
-//   others free. It is here for comparison: as a mutex it can only cost more than a single one of
-//   its locks.
+// Idea: a thread that wants the mutex takes all locks in order, and once it has the first one, the
+//   others are free. It is here for comparison: as a mutex it can only cost more than a single one
+//   of its locks.
 // State (8 bytes, zero = free): a pointer to a block beside the object (side_block.h). The block
 //   has the locks, and whether somebody holds them.
 // Invariants: only the holder writes `held`.

@@ -9,8 +9,8 @@
 //   turns. The writer whose turn it is makes itself visible, waits until no section names this
 //   lock, and advances the clock when it leaves.
 // State (24 bytes, zero = free): a PF-T lock. Four bits of its word are for the rows (rlu_state.h).
-// The clock is PF-T's turn, which counts the writers so far. PF-T also has the queue for readers
-//   that meet a writer or have no place in a row.
+//   PF-T's number of writers so far serves as the clock, and its queue takes the readers that meet
+//   a writer or have no place in a row.
 // Invariants: while a writer is in, no section names the lock, except those of readers that are
 //   about to turn back.
 // Fairness: PF-T's for queued readers and for writers. Readers that filled their section before a
