@@ -84,7 +84,7 @@ def test_it_begins_with_the_verdict(browser, made, width):
         "  (part) => say.compareDocumentPosition(part) & Node.DOCUMENT_POSITION_FOLLOWING)"
     )
     long = browser.run("return [...document.querySelectorAll('#verdicts > .long')].map((p) => p.textContent)")
-    assert long == [found.verdict.sentence] and long[0].startswith("Take cohort: ")
+    assert long == [found.verdict.sentence] and long[0].startswith("Use cohort: ")
     each = browser.run(
         "return [...document.querySelectorAll('.verdicts li > p:nth-child(2)')].map((p) => p.textContent)"
     )
@@ -241,7 +241,7 @@ def test_a_price_stands_where_the_verdict_does(made):
     """In the same mark, and not in the colour of a gain without one."""
     html, found = made[0].read_text(), made[1]
     dear = [one for one in found.verdict.workloads if one.price]
-    marks = re.findall(r'<span class="key (\w+)">([✓◆]) take ([^<]*)</span>', html)
+    marks = re.findall(r'<span class="key (\w+)">([✓◆]) use ([^<]*)</span>', html)
     assert dear and [(tone, mark) for tone, mark, text in marks if ", at a price" in text] == [("hinted", "◆")] * len(
         dear
     )
@@ -293,8 +293,8 @@ def test_each_sign_has_one_meaning_and_the_page_says_it(browser, made):
     browser.open(made[0])
     note = browser.run("return document.querySelector('#verdicts .note').innerText")
     for sign, meaning in (
-        ("✓", "take"),
-        ("◆", "take at a price"),
+        ("✓", "use"),
+        ("◆", "use at a price"),
         ("■", "keep"),
         ("?", "can't tell"),
         ("⚠", "uncertain"),
@@ -309,7 +309,7 @@ def test_each_sign_has_one_meaning_and_the_page_says_it(browser, made):
     ):
         assert words in legend
     # What "can't tell" says of the table is not said of a verdict that keeps the lock, nor is "the same".
-    assert not re.search(r'<span class="key \w+">[=▲▼]\s*(?:keep|take)', made[0].read_text())
+    assert not re.search(r'<span class="key \w+">[=▲▼]\s*(?:keep|use)', made[0].read_text())
 
 
 def test_options_are_not_broken_and_words_are_escaped():

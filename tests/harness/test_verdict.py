@@ -49,7 +49,7 @@ def test_a_lock_that_wins_is_taken(tmp_path):
     found = verdict(campaign)
     (one,) = found.workloads
     assert (one.kind, one.lock, one.cautions) == (TAKE, "ba", [])
-    assert one.sentence.startswith("Take ba: ops done a second 1.") and "× higher (interval 1." in one.sentence
+    assert one.sentence.startswith("Use ba: ops done a second 1.") and "× higher (interval 1." in one.sentence
     assert "No price was seen in ops, processor time and context switches" in one.sentence
     assert "how long single threads waited was not measured" in one.sentence
     assert found.sentence == one.sentence and one.gain.startswith("ops/s 1.") and one.price == ""
@@ -58,7 +58,7 @@ def test_a_lock_that_wins_is_taken(tmp_path):
 def test_reads_against_writes_is_a_trade(tmp_path):
     one = judged(tmp_path / "x", rw(ba=(2, 0.1)))
     assert (one.kind, one.lock) == (TRADE, "ba")
-    assert one.sentence.startswith("Take ba if reads count more than writes: reads done a second ")
+    assert one.sentence.startswith("Use ba if reads count more than writes: reads done a second ")
     assert "The price: writes done a second " in one.sentence and "× lower" in one.price
     assert "Otherwise keep glibc's." in one.sentence
     assert one.condition == "if reads count more than writes"
@@ -72,7 +72,7 @@ def test_a_lock_that_loses_nowhere_goes_before_a_trade(tmp_path):
 def test_gains_with_many_threads_and_losses_with_one(tmp_path):
     figures = {"none": {"ops": [1e6] * 2}, "pthread": {"ops": [1e6] * 2}, "ba": {"ops": [0.7e6, 2e6]}}
     one = judged(tmp_path / "x", ("work", TOTAL, figures))
-    assert one.kind == TRADE and one.sentence.startswith("Take ba if it runs with 2 threads: ops ")
+    assert one.kind == TRADE and one.sentence.startswith("Use ba if it runs with 2 threads: ops ")
     assert re.search(r"\. Else keep glibc's: under ba ops done a second 1\.\d+× lower .* with 1 thread\.", one.sentence)
     assert one.price == "" and re.fullmatch(r"ops/s 1\.\d+× lower with 1 thread", one.elsewhere)
 
@@ -313,11 +313,11 @@ def test_no_floor_is_a_caution(tmp_path):
 
 def test_one_lock_for_all(tmp_path):
     found = verdict(load(tmp_path / "x", rw("a", ba=(2, 2), pf=(3, 0.5)), rw("b", ba=(1.5, 1.5), pf=(0.5, 0.5))))
-    assert found.sentence.startswith("Take ba: it is better in a (gain: reads/s ")
+    assert found.sentence.startswith("Use ba: it is better in a (gain: reads/s ")
     assert "and worse in none of the 2 workloads." in found.sentence
     found = verdict(load(tmp_path / "y", rw("a", ba=(2, 2)), rw("b", ba=(1, 1)), noise=0.05))
     assert (
-        found.sentence.startswith("Take ba: it is better in a (") and "Elsewhere: can't tell for b." in found.sentence
+        found.sentence.startswith("Use ba: it is better in a (") and "Elsewhere: can't tell for b." in found.sentence
     )
 
 
@@ -332,7 +332,7 @@ def test_it_depends(tmp_path):
     assert "; pf for b (gain: reads/s " in found.sentence
     found = verdict(load(tmp_path / "y", rw("a", ba=(2, 2)), rw("b", ba=(0.5, 0.5))))
     assert found.opening.endswith("is like the one of 2 workloads in which another lock gains (none does in 1).")
-    assert found.sentences[0].startswith("Take ba for a (gain: reads/s ")
+    assert found.sentences[0].startswith("Use ba for a (gain: reads/s ")
     campaign = load(tmp_path / "z", rw("a", ba=(2, 2)), rw("b", ba=(0.5, 0.5)))
     campaign.env["cpu"]["usable"] = 1
     assert " lock gains (uncertain; none does in 1)." in verdict(campaign).opening
@@ -345,7 +345,7 @@ def test_a_lock_that_looks_worse_somewhere_is_not_worse_in_none(tmp_path, monkey
     monkeypatch.setattr(Evidence, "is_chance", lambda one, places: bool(places) and one.workload.name == "b")
     found = verdict(campaign)
     assert [one.kind for one in found.workloads] == [TAKE, OPEN]
-    assert found.sentences[0].startswith("Take ba for a (") and "worse in none" not in found.sentence
+    assert found.sentences[0].startswith("Use ba for a (") and "worse in none" not in found.sentence
 
 
 def test_a_price_that_chance_may_have_made_is_not_passed_over(tmp_path, monkeypatch):
@@ -390,7 +390,7 @@ def test_rwlocks_and_mutexes_are_judged_apart(tmp_path):
     second.locks, second.against = ["none", "mutex:pthread", "mutex:mcs"], "mutex:pthread"
     assert first.locks == ["none", "pthread", "ba"]
     found = verdict(campaign)
-    assert found.sentence.startswith("Reader-writer locks: take ba: reads ")
+    assert found.sentence.startswith("Reader-writer locks: use ba: reads ")
     assert " Mutexes: keep glibc's: mutex:mcs gains nothing" in found.sentence
 
 

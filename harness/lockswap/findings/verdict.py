@@ -173,12 +173,12 @@ def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[E
     by_threads = condition.startswith(_IF_IT_RUNS)
     price = _price(workload, best, losses=not by_threads)
     if by_threads:
-        parts = [f"Take {best.lock} {condition}: {gain}.", *([f"The price: {price}."] if price else [])]
+        parts = [f"Use {best.lock} {condition}: {gain}.", *([f"The price: {price}."] if price else [])]
         parts.append(f"Else keep {glibcs(workload)}: under {best.lock} {_elsewhere(workload, best)}.")
     elif best.losses:
-        parts = [f"Take {best.lock} {condition}: {gain}. The price: {price}. Otherwise keep {glibcs(workload)}."]
+        parts = [f"Use {best.lock} {condition}: {gain}. The price: {price}. Otherwise keep {glibcs(workload)}."]
     else:
-        parts = [f"Take {best.lock}: {gain}."]
+        parts = [f"Use {best.lock}: {gain}."]
         parts.append(f"The price: {price}." if price else _no_price(workload, best))
     # The others say so themselves.
     if price and not by_threads and (which := _undecided(workload, best)):

@@ -95,7 +95,7 @@ def sentence(found: list[WorkloadVerdict], records: dict[str, Record], ours: str
     if len(locks) > 1:
         return f"It depends on the program: {'; '.join([*map(_choice, taken), *rest])}."
     said = words(_choice(one).removeprefix(f"{locks[0]} for ") for one in taken)
-    return f"Take {locks[0]} for {'; '.join([said, *_but(locks[0], records[locks[0]], by_kind, rest, keep)])}."
+    return f"Use {locks[0]} for {'; '.join([said, *_but(locks[0], records[locks[0]], by_kind, rest, keep)])}."
 
 
 def never_losing(records: dict[str, Record]) -> str | None:
@@ -144,7 +144,7 @@ def _but(lock: str, record: Record, by_kind: dict[str, list[WorkloadVerdict]], r
 def _one_lock(lock: str, names: list[str], found: list[WorkloadVerdict], rest: list[str]) -> str:
     gains = {one.workload: one for one in found if one.lock == lock}
     said = [f"{name} ({_gain_and_price(gains[name])})" if name in gains else name for name in names]
-    parts = [f"Take {lock}: it is better in {words(said)} and worse in none of the {len(found)} workloads."]
+    parts = [f"Use {lock}: it is better in {words(said)} and worse in none of the {len(found)} workloads."]
     others = [_choice(one) for one in found if one.lock and one.lock != lock]
     if others:
         parts.append(f"Still better: {'; '.join(others)}.")
