@@ -316,9 +316,7 @@ def test_one_lock_for_all(tmp_path):
     assert found.sentence.startswith("Use ba: it is better in a (gain: reads/s ")
     assert "and worse in none of the 2 workloads." in found.sentence
     found = verdict(load(tmp_path / "y", rw("a", ba=(2, 2)), rw("b", ba=(1, 1)), noise=0.05))
-    assert (
-        found.sentence.startswith("Use ba: it is better in a (") and "Elsewhere: can't tell for b." in found.sentence
-    )
+    assert found.sentence.startswith("Use ba: it is better in a (") and "Elsewhere: can't tell for b." in found.sentence
 
 
 def test_it_depends(tmp_path):
