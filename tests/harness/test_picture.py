@@ -10,7 +10,7 @@ from browser import Browser
 from harness_support import ROOT
 from lockswap.findings import evidence, hints, reading
 from lockswap.findings.findings import Findings
-from lockswap.findings.picture import BETTER, FAILED, MISSING, MIXED, OPEN, SAME, WORSE
+from lockswap.findings.picture import BETTER, FAILED, MISSING, MIXED, OPEN, SAME, WORSE, Square
 from lockswap.findings.stats import EQUAL, FASTER, SLOWER
 from lockswap.findings.stats import OPEN as UNDECIDED
 from lockswap.findings.whole import KEEP, NOTHING, TAKE, TRADE
@@ -66,6 +66,21 @@ def test_a_square_of_one_figure_has_its_verdict(tmp_path, metrics, truth, noise,
     assert (ratio.verdict, square.kind) == (verdict, kind)
     places = {BETTER: square.gains, WORSE: square.losses}.get(kind, ())
     assert [place.ratio for place in places] == [ratio] * len(places) and bool(places) == bool(square.amount)
+
+
+@pytest.mark.parametrize(
+    ("span", "detail"),
+    [
+        ((0.5, 1.5), "2.0× worse to 1.50× better"),
+        ((1.29, 1.56), "1.29× to 1.56× better, maybe by chance"),
+        ((0.5, 0.8), "1.25× to 2.0× worse, maybe by chance"),
+        ((0.0, 0.8), "nothing to 1.25× worse"),
+        ((1.5, float("inf")), "1.50× better to any gain"),
+    ],
+)
+def test_what_an_open_square_leaves_possible(span, detail):
+    """One whose intervals all lie on one side of 1 is open by the noise or by the number of comparisons."""
+    assert Square(OPEN, span=span).detail == detail
 
 
 def test_a_square_of_several_thread_counts_promises_the_least_and_admits_the_worst(tmp_path):

@@ -82,6 +82,9 @@ class Square:
             return "within 1.03×"
         if self.kind == OPEN and self.span:
             low, high = self.span
+            if 1 < low < high < math.inf or 0 < low < high < 1:
+                near, far = sorted(self.span, key=factor)
+                return f"{times(near)} to {_side(far)}, maybe by chance"
             return f"{_side(low)} to {_side(high)}"
         return self.why
 
