@@ -61,7 +61,7 @@ TEST(Counts, ReadersOnLinesOfTheirOwnMoveNothing) {
     EXPECT_EQ(traffic(name, false, kReads, 36).all(), 0) << name;
 }
 
-// A fast read of BRAVO's is a store to a slot that is the thread's, unless two threads' slots share a line.
+// A fast read of BRAVO is a store to the slot of the thread, unless two slots share a line.
 TEST(Counts, BravosFastReadMovesHardlyAnything) {
   for (const char* name : {"bravo-ba", "bravo-pf-t", "bravo-asym-ba"})
     EXPECT_LT(traffic(name, false, kReads, 36, 50e6).all(), 0.5) << name;
@@ -75,8 +75,8 @@ TEST(Counts, CohortReadersStayInTheirNode) {
   EXPECT_GT(t.node, 1);
 }
 
-// An acquisition looks at the line, updates it, and a release updates it again: each of these may find
-// that another thread has had it meanwhile.
+// An acquisition looks at the line, updates it, and a release updates it again. Each of these may
+// find that another thread has had it meanwhile.
 TEST(Counts, ReadersOfOneWordMoveItUpToThreeTimes) {
   for (const char* name : {"pf-t", "ba"}) {
     const Traffic t = traffic(name, false, kReads, 36);
@@ -85,8 +85,8 @@ TEST(Counts, ReadersOfOneWordMoveItUpToThreeTimes) {
   }
 }
 
-// A cohort lock passes the lock on in its node, so it and the data cross seldom. A plain queue's cross
-// half the time.
+// A cohort lock passes the lock on in its node, so it and the data cross seldom. A plain queue's
+// cross half the time.
 TEST(Counts, ACohortMutexStaysInItsNode) {
   const Traffic cohort = traffic("cohort", true, kWrites, 36),
                 plain = traffic("mcs", true, kWrites, 36);
