@@ -20,13 +20,16 @@ class Lock {
 
 struct NamedLock {
   std::string name;  // as users type it
-  bool is_mutex;
-  bool parks;  // how its waiters wait: they sleep, or poll
+  std::string kind;  // rwlock, mutex; raw: a word and its updates, to calibrate by
+  bool parks;        // how its waiters wait: they sleep, or poll
   std::unique_ptr<Lock> lock;
 };
 using NamedLocks = std::vector<NamedLock>;
 
-// All of the library's lists.
+// Appends words with atomic updates: a write is one.
+void add_raw(NamedLocks& to);
+
+// All of the library's lists, and the raw ones.
 NamedLocks all_locks();
 
 }  // namespace lockswap::predict

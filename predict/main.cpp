@@ -7,8 +7,9 @@
 //   cost NAME ns                  as in cost/machine.h
 //   arbitration first_come|nearest|random
 //   writes SHARE, inside NS, outside NS, varies 0|1, lines N, ring 0|1
+//   full 0|1                      whether other threads are on the hardware threads that are left
 //   seed N
-//   run LOCK rwlock|mutex poll|sleep THREADS NS
+//   run LOCK rwlock|mutex|raw poll|sleep THREADS NS
 //   list                          the names of the locks
 #include <cstdio>
 #include <cstdlib>
@@ -59,13 +60,15 @@ class Reader {
       read_cost();
     } else if (w == "arbitration") {
       costs_.arbitration = arbitration(word());
+    } else if (w == "full") {
+      costs_.is_full = number() != 0;
     } else if (w == "seed") {
       costs_.seed = static_cast<std::uint64_t>(number());
     } else if (w == "run") {
       run_one();
     } else if (w == "list") {
       for (const NamedLock& l : locks_) {
-        if (!l.parks) std::printf("%s %s\n", l.is_mutex ? "mutex" : "rwlock", l.name.c_str());
+        if (!l.parks) std::printf("%s %s\n", l.kind.c_str(), l.name.c_str());
       }
     } else {
       read_workload(w);
@@ -87,7 +90,8 @@ class Reader {
         {"clock", &costs_.clock},     {"shared_core", &costs_.shared_core},
         {"park", &costs_.park},       {"unpark", &costs_.unpark},
         {"wake", &costs_.wake},       {"serve", &costs_.serve},
-        {"reach", &costs_.reach},     {"jitter", &costs_.jitter}};
+        {"reach", &costs_.reach},     {"queued", &costs_.queued},
+        {"jitter", &costs_.jitter}};
     const std::string name = word();
     const auto found = all.find(name);
     if (name == "pauses") {
@@ -132,8 +136,7 @@ class Reader {
     if (costs_.transfer.size() != cores * cores)
       fail("'transfer' needs a number for each two cores");
     for (NamedLock& l : locks_) {
-      if (l.name != name || l.is_mutex != (kind == "mutex") || l.parks != (how == "sleep"))
-        continue;
+      if (l.name != name || l.kind != kind || l.parks != (how == "sleep")) continue;
       print(predict::run(costs_, *l.lock, workload_, threads, ns));
       return;
     }

@@ -63,7 +63,7 @@ void add_forms(const std::string& name, NamedLocks& to) {
   using W = Wait<Modelled>;
   using Any = Core<Modelled, W>;
   const auto add = [&]<class Below>(const std::string& full) {
-    to.push_back({full, false, W::kParks, std::make_unique<ContractedRwlock<W, Below>>()});
+    to.push_back({full, "rwlock", W::kParks, std::make_unique<ContractedRwlock<W, Below>>()});
   };
   if constexpr (has_direct_form(kWords)) {
     add.template operator()<Unbiased<Modelled, Any, CountNothing>>(name);

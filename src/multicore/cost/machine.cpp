@@ -46,7 +46,7 @@ void Machine::run(const Costs& costs, int threads, double ns, const std::functio
 void Machine::go(int threads, const std::function<void(int)>& body) {
   body_ = &body;
   std::uniform_real_distribution<double> stagger(0, 100);
-  const auto end = costs_.place.begin() + threads;
+  const auto end = costs_.is_full ? costs_.place.end() : costs_.place.begin() + threads;
   for (int i = 0; i < threads; ++i) {
     Thread& t = threads_[static_cast<std::size_t>(i)];
     const Place& mine = costs_.place[static_cast<std::size_t>(i)];
@@ -206,7 +206,8 @@ void Machine::serve(Line& line, double at) {
   const Request request = line.waiting[next];
   line.waiting.erase(line.waiting.begin() + static_cast<std::ptrdiff_t>(next));
   Source source;
-  const double ns = price(line, request, source) + request.takes;
+  const double queued = line.waiting.empty() ? 1 : costs_.queued;
+  const double ns = price(line, request, source) * queued + request.takes;
   ++threads_[static_cast<std::size_t>(request.thread)]
         .counts.transfers[static_cast<std::size_t>(source)];
   line.next = request;

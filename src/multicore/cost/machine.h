@@ -65,8 +65,10 @@ struct Costs {
   double unpark = 500;           // into the kernel, to wake
   double wake = 5000;            // from there to the first instruction of the thread that slept
   double serve = 5;              // between two copies of a line that nobody owns
+  double queued = 1;             // how much longer a transfer takes while others wait for the line
   double reach = 0.5;            // share of a transfer until the request has reached the owner
   std::uint32_t pauses = 1000;   // of a bounded spin
+  bool is_full = false;          // other programs' threads are on the processors that are left
   double jitter = 0.1;           // of work: each piece is longer or shorter by this share
   Arbitration arbitration = Arbitration::first_come;
   std::uint64_t seed = 1;
