@@ -4,30 +4,61 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <deque>
-#include <memory>
+#include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <vector>
+
+#include <sys/mman.h>
 
 #include "multicore/cost/machine.h"
 #include "multicore/cost/per_run.h"
 
 namespace lockswap::cost {
 
-// Zeroed memory on lines of its own, until the run ends.
-inline void* zeroed(std::size_t bytes) {
-  constexpr std::size_t kAlign = 128;
-  struct Free {
-    void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{kAlign}); }
-  };
-  using Pages = std::vector<std::unique_ptr<std::byte[], Free>>;
-  Pages& all = PerRun<Pages, 1>::at(0);
-  const std::size_t rounded = (bytes + kAlign - 1) / kAlign * kAlign;
-  all.emplace_back(static_cast<std::byte*>(::operator new[](rounded, std::align_val_t{kAlign})));
-  std::memset(all.back().get(), 0, rounded);
-  return all.back().get();
-}
+// Zeroed memory on lines of its own, until the run ends. It begins where the seed says, so that a
+// run is repeated with its addresses, which decide where hashing puts things.
+class Memory {
+ public:
+  static void* take(std::size_t bytes) {
+    static Memory memory;
+    if (memory.run_ != machine.run_number()) memory.begin();
+    std::byte* const p = memory.base_ + memory.used_;
+    memory.used_ += (bytes + kAlign - 1) / kAlign * kAlign;
+    if (memory.used_ > kBytes) {
+      std::fprintf(stderr, "the modelled machine has %zu bytes of memory\n", kBytes);
+      std::abort();
+    }
+    return p;
+  }
+
+ private:
+  static constexpr std::size_t kAlign = 128, kBytes = std::size_t{1} << 30;
+
+  Memory() {
+    void* const where = reinterpret_cast<void*>(std::uintptr_t{0x5600'0000'0000});
+    void* const p =
+        ::mmap(where, kBytes, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (p != where) {
+      std::perror("mmap");
+      std::abort();
+    }
+    base_ = static_cast<std::byte*>(p);
+  }
+  void begin() {
+    ::madvise(base_, used_, MADV_DONTNEED);
+    constexpr std::uint64_t kPlaces = 4096;
+    used_ = machine.costs().seed * 0x9e3779b97f4a7c15u % kPlaces * kAlign;
+    run_ = machine.run_number();
+  }
+
+  std::byte* base_ = nullptr;
+  std::size_t used_ = 0;
+  std::uint64_t run_ = 0;
+};
+
+inline void* zeroed(std::size_t bytes) { return Memory::take(bytes); }
 
 // The nodes that a thread gives back beyond those that it keeps go to other threads.
 template <class T>
