@@ -53,11 +53,11 @@ class Shard {
 
   // All of these are called with the guard held.
   LockEntry* find(std::uint64_t address) noexcept;
-  LockEntry* add(std::uint64_t address) noexcept;  // a new entry; nullptr: no memory
+  LockEntry* add(std::uint64_t address) noexcept;  // a new entry; nullptr if there is no memory
   void remove(std::uint64_t address) noexcept;     // with its holds, if it is there
 
   static Hold* hold_of(LockEntry& lock, std::uint64_t serial) noexcept;
-  // A new hold, from `since` on; nullptr: no memory.
+  // A new hold, from `since` on; nullptr if there is no memory.
   Hold* add_hold(LockEntry& lock, const Me& m, std::uint64_t since, std::uint64_t site,
                  std::uint32_t stack) noexcept;
   // The thread's count of holds becomes smaller as well.

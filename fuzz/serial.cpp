@@ -63,7 +63,7 @@ struct Turn {
 struct World {
   Thread thread[kThreads];
   std::uint32_t threads;  // created so far
-  Thread* current;        // nullptr: none has the turn
+  Thread* current;        // nullptr if none has the turn
   std::uint64_t turns;    // given so far
   std::uint64_t points;
   std::int64_t behind;  // how often a thread fell behind all others
@@ -143,7 +143,7 @@ void note(const Thread& t, Kind kind, const void* object, const void* caller) no
   log_->steps.store(n + 1, relaxed);
 }
 
-// nullptr: there is none.
+// Returns nullptr if there is none.
 Thread* first_in(State state) noexcept {
   Thread* const end = std::end(world->thread);
   Thread* const t =

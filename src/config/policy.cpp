@@ -61,7 +61,7 @@ bool is_word(const char* word, const char* key) noexcept {
   return std::strncmp(word, key, n) == 0 && word[n] == '=';
 }
 
-// Returns what is wrong with it; nullptr: nothing.
+// Returns what is wrong with it; nullptr if nothing is.
 const char* set(const char*& into, const char* value) noexcept {
   if (into != nullptr) return "is said twice in one rule";
   into = value;

@@ -36,7 +36,7 @@ class Arena {
  public:
   using Handle = std::uint32_t;  // 0 is no node
 
-  // Runs at start-up, in one thread, and maps the first chunk. False: there is no memory.
+  // Runs at start-up, in one thread, and maps the first chunk. Returns false if there is no memory.
   static bool prepare() noexcept { return Chunks::prepare() && ThreadExit::add(&on_thread_exit); }
 
   [[gnu::always_inline]] static T& at(Handle h) noexcept { return *static_cast<T*>(Chunks::at(h)); }

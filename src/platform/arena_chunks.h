@@ -120,7 +120,8 @@ class ArenaChunks {
   static constexpr std::size_t kFirst = std::size_t{1} << 16;
   static constexpr std::size_t kMost = std::size_t{1} << 26;
 
-  // Adds a chunk behind `full`. If two threads do so at once, one chunk stays. False: no memory.
+  // Adds a chunk behind `full`. If two threads do so at once, one chunk stays. Returns false if
+  // there is no memory.
   [[gnu::noinline]] static bool grow(Chunk* full) noexcept {
     const std::size_t least = pages_for(1);
     const std::uint64_t so_far = full == nullptr ? 0 : full->before + full->room;

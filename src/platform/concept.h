@@ -58,7 +58,7 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
                                    std::uint32_t low_half, std::uint32_t channels,
                                    std::uint64_t nanoseconds) {
   // Looks at the atom, in the given order, until pred(its value) holds, pausing in between.
-  // False: the deadline has passed first; nullptr, or no argument: there is none.
+  // Returns false if the deadline has passed first. A null deadline, or no argument, means none.
   { P::await(pause, word, order, pred) } -> std::same_as<bool>;
   { P::await(pause, word, order, pred, deadline) } -> std::same_as<bool>;
   { P::await(pause, long_word, order, long_pred, deadline) } -> std::same_as<bool>;

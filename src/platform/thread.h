@@ -117,7 +117,7 @@ class ThreadExit {
  public:
   using Hook = void (*)();
 
-  // At any time, by any thread. Idempotent. False: there are too many hooks.
+  // At any time, by any thread. Idempotent. Returns false if there are too many hooks.
   static bool add(Hook hook) noexcept {
     // relaxed, all: a hook looks only at what its own thread has done.
     for (auto& h : hooks_) {
@@ -128,8 +128,8 @@ class ThreadExit {
     return false;
   }
 
-  // Asks that the hooks run when the calling thread exits. False: they will not, so keep nothing
-  // that must be given back.
+  // Asks that the hooks run when the calling thread exits. Returns false if they will not, so keep
+  // nothing that must be given back.
   static bool arm() noexcept {
     State& s = per_thread<State>;
     if (s.armed) [[likely]]

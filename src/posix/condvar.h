@@ -66,7 +66,7 @@ class Condvar {
   static bool prepare() noexcept { return Nodes::prepare(); }
 
   // Sleeps by sleep.park(atom, low, channels, deadline), as CancellableSleep's. The caller has the
-  // mutex, which unlock() and lock() release and acquire; 0 or an errno. nullptr: no deadline.
+  // mutex, which unlock() and lock() release and acquire; 0 or an errno. nullptr means no deadline.
   // `priority`: kOwnPriority, or a number of the caller's, above 0.
   template <class Sleep, class Unlock, class Lock>
   Outcome wait(std::uint64_t mutex, Sleep& sleep, const Deadline* deadline, const Unlock& unlock,
@@ -210,7 +210,7 @@ class Condvar {
     chain.start(at_once);
   }
 
-  // False: the one that was signalled may not run, and others wait.
+  // Returns false if the one that was signalled may not run, and others wait.
   bool signal_one() noexcept {
     latch();
     // relaxed, all: the latch hands it on. Before a waiter subtracts.
@@ -237,7 +237,7 @@ class Condvar {
     list_.join(prev, next);
     return true;
   }
-  // False: a signal or a broadcast has taken the node out, or a child's repair.
+  // Returns false if a signal or a broadcast has taken the node out, or a child's repair.
   bool withdraw(Node& node) noexcept {
     if (!List::begin_to_withdraw(node)) return false;
     latch();
@@ -279,7 +279,7 @@ class Condvar {
       }
     }
   }
-  // False: the gate is no longer v.
+  // Returns false if the gate is no longer v.
   static bool announce_sleep(Node& node, std::uint32_t v) noexcept {
     // relaxed: it hands nothing on.
     return (v & List::kSleeper) != 0 || node.gate.compare_exchange(v, v | List::kSleeper, relaxed);

@@ -40,7 +40,7 @@ class ExtraHolds {
     return 0;
   }
 
-  // False: there is none.
+  // Returns false if there is none.
   static bool release_one(Frame& f) noexcept {
     // acquire: pairs with the release below. If another thread took an extra hold of the caller's,
     // the caller's is that thread's hold below now, and has_readers must see it arrived.

@@ -95,7 +95,7 @@ class Guests {
   static std::uint64_t level(const Frame& f) noexcept {
     return Word::level_in(f.contract.load(relaxed));  // relaxed: it decides nothing but times
   }
-  // The caller's deadline (nullptr: none), and the patience at that level.
+  // The caller's deadline (nullptr for none), and the patience at that level.
   static Deadline with_patience(const Deadline* deadline, std::uint64_t level) noexcept {
     Deadline d = deadline != nullptr ? *deadline : Deadline{CLOCK_MONOTONIC, kNoTime};
     d.patience = P::reader_patience();
@@ -132,7 +132,8 @@ class Guests {
     return std::min(std::max(level, reached), Word::kMostLevel);
   }
 
-  // For a reader that has waited for its patience at that level. True: it has an extra hold.
+  // For a reader that has waited for its patience at that level. Returns true if it has an extra
+  // hold.
   static bool enter(Frame& f, std::uint64_t waited_at) noexcept {
     std::uint64_t v = f.contract.load(relaxed);  // the compare-exchange decides
     std::uint64_t next;

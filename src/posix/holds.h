@@ -76,8 +76,8 @@ class Holds {
     in_order();
     return first_[0].key == key && first_[1].key == 0 && first_[0].stamp == stamp;
   }
-  // Where a hold of a lock can go that the thread does not hold yet; nullptr: not in the thread, or
-  // it holds that lock, or may hold it.
+  // Where a hold of a lock can go that the thread does not hold yet; nullptr if there is no place
+  // in the thread, or it holds that lock, or may hold it.
   [[gnu::always_inline]] HoldRecord* place_for(std::uint64_t key) noexcept {
     HoldRecord* gap = nullptr;
     for (HoldRecord& h : first_) {
@@ -126,7 +126,7 @@ class Holds {
     return used_ == 0 ? nullptr : find_in_table(key);
   }
 
-  // Remembers a hold. False: it can't.
+  // Remembers a hold. Returns false if it can't.
   bool add(std::uint64_t key, std::uint64_t stamp, std::uint32_t token) noexcept {
     for (HoldRecord& h : first_) {
       if (h.key > kGone) continue;

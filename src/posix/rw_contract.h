@@ -177,7 +177,7 @@ class RwContract {
   }
 
   // The same for a thread that holds other locks, if this hold is its newest: nested holds end in
-  // that order, mostly. False: nothing was done.
+  // that order, mostly. Returns false if nothing was done.
   [[gnu::always_inline]] static bool nested_read_unlock(Frame& f, int& result) noexcept {
     // relaxed: as in has_only_hold.
     std::uint32_t token;

@@ -65,7 +65,7 @@ class InList {
     out = n;
     return true;
   }
-  // False: the node is not alone any more, or the thread has no supply.
+  // Returns false if the node is not alone any more, or the thread has no supply.
   [[gnu::always_inline]] static bool release_alone(Link& head, Node* n) noexcept {
     Supply* me = Nodes::mine();
     std::uint64_t alone = link::of(n) | link::kAlone;

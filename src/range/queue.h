@@ -117,7 +117,7 @@ class RangeQueue {
     const Word serial = std::uint64_t{serials_.fetch_add(1, relaxed)} * kSerialStep & kSerial;
     return serial | P::process();
   }
-  // Makes the acquisition the keeper. False: the gate has changed.
+  // Makes the acquisition the keeper. Returns false if the gate has changed.
   bool close(Word gate, Word keeper, const RangeRequest& r) noexcept {
     if (!gate_.compare_exchange(gate, keeper | kBeingClosed, relaxed)) return false;
     start_.store(r.start, relaxed);
@@ -139,7 +139,7 @@ class RangeQueue {
     if ((gate & kBeingClosed) != 0) return false;
     return start_.load(relaxed) >= r.end || end_.load(relaxed) <= r.start;
   }
-  // Waits until the gate changes. False: the deadline has passed.
+  // Waits until the gate changes. Returns false if the deadline has passed.
   bool wait(Word gate, const Deadline& deadline) noexcept {
     return W::until(gate_, relaxed, kSleepers, kChannel, &deadline,
                     [gate](Word now) { return ((now ^ gate) & ~kSleepers) != 0; });

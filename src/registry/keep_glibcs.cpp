@@ -14,7 +14,7 @@ namespace {
 struct Chosen {
   const char* kind;
   const char* variable;
-  const char* value;  // nullptr: rules of a policy
+  const char* value;  // nullptr means the rules of a policy
 
   bool is_policy() const noexcept { return value == nullptr; }
 };

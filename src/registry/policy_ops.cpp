@@ -47,7 +47,7 @@ class Decision {
 // Each begins at a multiple of a power of two, so a shift finds it.
 struct alignas(128) RwRunner {
   RwOps ops;
-  bool (*adopt)(pthread_rwlock_t*);  // nullptr: glibc's lock is behind it
+  bool (*adopt)(pthread_rwlock_t*);  // nullptr if glibc's lock is behind it
 };
 constinit RwRunner rw_runners[kMostRunners]{};
 

@@ -17,7 +17,7 @@ concept WaitsOn = requires(Atom& atom, const Atom* address, Order order,
                            typename Atom::value_type flag, std::uint32_t channel,
                            const Deadline* deadline, bool (*pred)(typename Atom::value_type)) {
   // True once pred(the atom's value) held, loaded in that order; false: the deadline passed first
-  // (nullptr: there is none). Its patience begins when the policy is through with spinning. A
+  // (nullptr if there is none). Its patience begins when the policy is through with spinning. A
   // policy that sleeps sets `flag` in the atom before it does (0: the atom needs none), by a
   // release update, so that a thread which changes the atom knows that it has to wake. The order is
   // at least as strong as what the caller goes on to rely on.

@@ -88,7 +88,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     return false;
   }
 
-  // Returns true if the lock is held, false if the deadline (nullptr: none) has passed.
+  // Returns true if the lock is held, false if the deadline (nullptr for none) has passed.
   [[gnu::noinline]] bool take_slowly(const Deadline* deadline) noexcept {
     if (const std::uint64_t time = advised_backoff(deadline); time != 0) back_off(time);
     if (spin([this] { return take_free(); })) return true;

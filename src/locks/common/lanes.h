@@ -120,7 +120,7 @@ class Lanes : public BlockLock<P, User, PartsPer::cpu> {
   // What a thread that waits has passed; it leaves it when it has the lock, or gives up.
   class Pass {
    public:
-    // nullptr: without a deadline.
+    // A null deadline means none.
     Pass(Head& h, const Deadline* deadline) noexcept : lane_(&State::part(h, P::cpu())) {
       if (lane_->gate.fast_lock() == 0) return;
       // A point in time, since the lane begins to wait more than once.

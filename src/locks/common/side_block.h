@@ -98,7 +98,7 @@ class SideBlock {
     }
     return open();
   }
-  // nullptr: there is none yet, so nobody has come.
+  // Returns nullptr if there is none yet, so nobody has come.
   [[gnu::always_inline]] Head* peek() const noexcept {
     if (!pointer_.is_known()) [[unlikely]]
       return find();

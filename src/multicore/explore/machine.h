@@ -68,7 +68,8 @@ class Machine {
   static constexpr int kMain = kMaxThreads - 1;
 
   // --- an execution
-  // Runs the scenario once along the search's choices. False: failure() says what was found.
+  // Runs the scenario once along the search's choices. Returns false if it failed; failure() says
+  // what was found.
   bool run(const Scenario& scenario, const Bounds& bounds);
   Search search;
   MemoryModel model = MemoryModel::c11;

@@ -87,8 +87,8 @@ class Memory {
   }
 
   void read(int thread, int location, int index, Order order);
-  // Puts a write right behind `before`; an update has read that. False: the bounds of this machine
-  // are exceeded.
+  // Puts a write right behind `before`; an update has read that. Returns false if the bounds of
+  // this machine are exceeded.
   bool write(int thread, int location, int before, std::uint64_t value, Order order,
              bool is_update);
   void fence(int thread, Order order);

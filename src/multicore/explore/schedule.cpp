@@ -123,7 +123,8 @@ bool Machine::somebody_waits() const {
   return false;
 }
 
-// No thread can go on for sure. True: deadlines pass, or a busy loop makes one more round.
+// No thread can go on for sure. Returns true if deadlines pass, or a busy loop makes one more
+// round.
 bool Machine::let_time_pass() {
   fail_if_a_wakeup_is_lost();
   if (let_naps_end()) return true;
