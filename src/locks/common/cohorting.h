@@ -35,7 +35,8 @@ template <class Lock>
 concept CohortLock = requires(Lock& lock, const Lock& glimpse) {
   lock.lock();
   lock.unlock();
-  // For the holder: whether another thread waits. If so, that thread will not go away.
+  // Called by the holder. Returns whether another thread waits; if so, that thread will not give
+  // up.
   { glimpse.contended() } -> std::same_as<bool>;
   { glimpse.idle() } -> std::same_as<bool>;  // whether nobody has it
 };
@@ -60,7 +61,8 @@ class Cohorting {
     if (node.kept.load(relaxed) == 0) global.lock();
     P::check([&global] { return !global.idle(); });
   }
-  // For the holder, here and below; its node, or nullptr if it has the global lock alone.
+  // Called by the holder, here and below. `node` is its node, or nullptr if it has the global lock
+  // alone.
   static void unlock(Global& global, Node* node) noexcept {
     if (node != nullptr) {
       P::check([node] { return !node->lock.idle(); });
@@ -73,7 +75,7 @@ class Cohorting {
     global.unlock();
   }
 
-  // Whether another thread waits. It will not go away.
+  // Returns whether another thread waits, which will not give up then.
   static bool contended(const Global& global, const Node* node) noexcept {
     return (node != nullptr && node->lock.contended()) || global.contended();
   }

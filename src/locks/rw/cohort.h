@@ -49,7 +49,7 @@
 
 namespace lockswap {
 
-// What the three say of themselves.
+// The descriptions of the three locks.
 constexpr LockInfo cohort_rw_info(const char* summary, const char* source, const char* alias,
                                   const char* fairness, const char* kinds,
                                   bool readers_overtake = false) {
@@ -245,7 +245,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
   // --- readers
 
   // The reader's half of the Dekker pair with appear and drain: count in, then look for a writer.
-  // A token, or kMustWait.
+  // Returns a token, or kMustWait.
   [[gnu::always_inline]] static std::uint32_t enter(Head& h) noexcept {
     const std::uint32_t token = P::node() + 1;
     State::part(h, token - 1).readers.arrive();
@@ -255,7 +255,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
       return token;
     return stay_or_turn_back(h, token);
   }
-  // It stays if the writer that it saw only tries, and has not decided yet.
+  // The reader stays if the writer that it saw only tries, and has not decided yet.
   [[gnu::noinline]] static std::uint32_t stay_or_turn_back(Head& h, std::uint32_t token) noexcept {
     std::uint32_t v = h.state.load(seq_cst);  // as in enter
     while (Writers::nobody_present(v)) {
