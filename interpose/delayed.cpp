@@ -169,10 +169,10 @@ void report() noexcept {
   char line[256];
   Text text(line, sizeof line);
   text << "lockswap: LOCKSWAP_DELAY: " << delays.load(relaxed) << " delays of " << the_delay->ns
-       << " ns " << (the_delay->after ? "behind" : "in") << " holds, of " << chosen.load(relaxed)
+       << " ns " << (the_delay->after ? "after" : "in") << " holds, of " << chosen.load(relaxed)
        << " objects";
   if (left_out.load(relaxed) != 0)
-    text << "; without room in the table: " << left_out.load(relaxed) << " calls";
+    text << "; the table is full, so " << left_out.load(relaxed) << " calls were not delayed";
   text << "\n";
   say(line);
 }

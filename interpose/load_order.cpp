@@ -88,7 +88,7 @@ void look_before(Misplaced& found, const link_map* own, Swapped swapped) noexcep
         m == first_object() ? ", so lockswap never sees those calls; build it without"
                             : " itself, passes no call on and is loaded before lockswap, which "
                               "never sees those calls; put "
-                              "lockswap before it in LD_PRELOAD, or leave one of the two out");
+                              "lockswap before it in LD_PRELOAD, or drop one of the two");
   }
 }
 
@@ -97,11 +97,11 @@ void look_behind(Misplaced& found, const link_map* own, Swapped swapped) noexcep
     if (is_copy(*m)) continue;
     if (const char* function = defined_lock(*m, swapped); function != nullptr) {
       add(found, *m, function,
-          " itself and is loaded behind lockswap, so its own is never called; put it before "
+          " itself and is loaded after lockswap, so its own is never called; put it before "
           "lockswap in LD_PRELOAD");
     } else if (function = defined_clock(*m); function != nullptr) {
       add(found, *m, function,
-          " itself and is loaded behind lockswap, whose timed waits go by the true clock and may "
+          " itself and is loaded after lockswap, whose timed waits follow the real clock and may "
           "end at once or never; put it before lockswap in LD_PRELOAD");
     }
   }
@@ -132,7 +132,7 @@ void warn_of_load_order(Swapped swapped) noexcept {
   text << "lockswap: warning: "
        << (found.object->l_name[0] != 0 ? found.object->l_name : "the program itself")
        << " replaces " << found.function << found.what;
-  if (found.count > 1) text << "; " << found.count - 1 << " more of the kind";
+  if (found.count > 1) text << "; " << found.count - 1 << " more like this";
   text << " (LOCKSWAP_VERBOSE=0: no warnings)\n";
   say(line);
 }

@@ -130,7 +130,8 @@ void report_stats(const Config& config, const Bypasses* bypasses) noexcept {
     }
     give_back(table);
   } else {
-    write_all(2, "lockswap: no memory for the report of LOCKSWAP_STATS\n");
+    write_all(
+        2, "lockswap: no memory for the report of LOCKSWAP_STATS; raise the limit (ulimit -v)\n");
   }
   turn.give_back();
 }

@@ -78,7 +78,7 @@ def test_what_is_passed_through_is_not_under_test():
 
 @pytest.mark.parametrize(("rwlocks", "mutexes"), [(["none"], ["mcs"]), (["ba"], ["none", "None"])])
 def test_none_alone_goes_with_no_other_lock(rwlocks, mutexes):
-    with pytest.raises(UserError, match="goes with no other lock"):
+    with pytest.raises(UserError, match="no other lock can run beside it"):
         named(REGISTRY, rwlocks, mutexes)
 
 

@@ -100,7 +100,7 @@ def test_since_when(tmp_path):
 
 
 @pytest.mark.parametrize(("case", "ending"), [("until", {"first-a", "first-b"}), ("one-until", {"first-a"})])
-def test_a_circle_that_ends_at_a_deadline(tmp_path, case, ending):
+def test_a_cycle_that_ends_at_a_deadline(tmp_path, case, ending):
     with started(tmp_path, case) as child:
         found = ask(child.pid, lambda found: found["circles_until_a_deadline"])
         said = text(child.pid)
@@ -108,7 +108,7 @@ def test_a_circle_that_ends_at_a_deadline(tmp_path, case, ending):
     assert found["cycles"] == [] and "no deadlock" in said and "Deadlock" not in said
     assert [sorted(one) for one in found["circles_until_a_deadline"]] == [sorted(both)]
     assert {both[tid] for tid in both if named(found, both[tid])["waits"]["has_deadline"]} == ending
-    assert "A circle of 2 threads, which ends when thread" in said
+    assert "A cycle of 2 threads, which ends when thread" in said
     assert said.count(", and waits until a deadline:") == len(ending)
 
 
@@ -268,7 +268,7 @@ def test_of_two_that_wait_the_other_one_was_signalled(tmp_path):
 
 
 def test_a_semaphore_a_barrier_and_a_join(tmp_path):
-    """Nobody is known to keep the first two waiting. The third one is in a circle."""
+    """Nobody is known to keep the first two waiting. The third one is in a cycle."""
     with started(tmp_path, "meetings") as child:
         found = ask(child.pid, lambda one: waiting(3)(one) and one["cycles"])
         said = text(child.pid)
