@@ -6,8 +6,8 @@
 //   releases and another thread of the node waits, it leaves the global lock to that thread and
 //   releases only the local one: lock and data stay in the node's caches. After `kMost` hand-offs
 //   in a row it releases both.
-//   A try takes the global lock alone, and so does a timed acquisition: a thread that had the local
-//   lock and was about to give up would be in the way of others that would get it.
+//   A try or a timed acquisition takes the global lock alone, because a thread that has the local
+//   lock and may give up would keep others of its node from the global one.
 // State: the global lock, and for each node a local one and `kept`: how many times in a row the
 //   node has passed the global lock on; 0: the next holder of the local lock has to acquire the
 //   global one. The caller says where they lie, and remembers which node's lock the holder has.

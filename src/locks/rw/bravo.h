@@ -22,8 +22,8 @@
 //   lock with others reads it at all (Look). A writer that has to wait for slow readers suspends
 //   the bias before it waits, not afterwards (write_lock). In the try forms, a reader tries the
 //   slots first, and a writer checks the slots before it disturbs anybody.
-// Fork: slots stay in a child, as holds do. While no slot may name the lock, those that do are of
-//   readers that were about to back out: repair_after_fork() frees them.
+// Fork: slots stay in a child, as holds do. In a state in which no slot may name the lock, slots
+//   that do belong to readers that were about to back out: repair_after_fork() frees them.
 // Destroy is safe: a fast reader's last access is to its slot, which is never freed.
 #pragma once
 

@@ -16,11 +16,10 @@
 //   takes the mutex only when it is free, and then waits for readers like any other.
 //   cohort     waiting readers go first after kMostInARow writers
 //   cohort-n   waiting readers go first after each writer
-//   cohort-rp  the same; and a writer lets new readers in while there are any. It stops when
-//              kMostInARow times as many readers have left as were in when the writer looked. All
-//              that were in have left after the longest hold H, unless later ones left in their
-//              place. So this takes 32 H at most, however many readers come; then the writer
-//              waits as under the others (posix/guests.h).
+//   cohort-rp  the same; and a writer lets new readers go first kMostInARow times. Each time it
+//              waits until as many readers have left as were in when it looked, which takes no
+//              longer than the longest hold H. So readers delay it by 32 H at most, however many
+//              come; then it waits as under the others (posix/guests.h).
 // Space: 256 bytes per node and 256 more.
 // Deviations: in the paper an impatient reader raises a barrier at which new writers wait. Here
 //   writers count how many of them were in, and raise the barrier themselves, so no reader looks at
