@@ -105,7 +105,7 @@ inline constexpr std::size_t kShards = 64;
 Shard& shard_of(std::uint64_t address) noexcept;
 inline Shard& shard_of(const void* lock) noexcept { return shard_of(address_of(lock)); }
 
-// Whether the lock of this number is still at this address.
+// Returns whether the lock of this number is still at this address.
 bool is_in_book(std::uint64_t address, std::uint64_t number) noexcept;
 
 // Calls visit(LockEntry&, Hold&), with the guard held, if the thread of this serial number still

@@ -253,7 +253,7 @@ void choose(Thread* me, bool gives_way = false) noexcept {
   give_turn_to(next);
 }
 
-// Whether the kernel says that the thread sleeps. 'R' at the place of the state: it runs.
+// Returns whether the kernel says that the thread sleeps. 'R' at the place of the state: it runs.
 bool sleeps(std::uint32_t tid) noexcept {
   char path[64], text[256];
   Text(path, sizeof path) << "/proc/self/task/" << std::uint64_t{tid} << "/stat";

@@ -51,7 +51,8 @@ const char* defined_clock(const link_map& object) noexcept {
   return first_defined(object, kClocks);
 }
 
-// Whether it asks the loader for the function behind its own, or calls it by its other name.
+// Returns whether it asks the loader for the function behind its own, or calls it by its other
+// name.
 bool may_pass_on(const link_map& object) noexcept {
   bool yes = false;
   const auto look = [](void* found, const char* name, void*) {
@@ -107,8 +108,8 @@ void look_behind(Misplaced& found, const link_map* own, Swapped swapped) noexcep
   }
 }
 
-// Whether the shell or script that started this process was preloaded with it too, and so has said
-// it already.
+// Returns whether the shell or script that started this process was preloaded with it too, and so
+// has said it already.
 bool is_said(const link_map& object) noexcept {
   const char* preloaded = environment_value("LD_PRELOAD");
   if (preloaded == nullptr || object.l_name[0] == 0) return false;

@@ -177,7 +177,7 @@ bool prepare_world() noexcept;
 // In a forked child, on kernels that do not empty the mapping.
 void empty_world_of_parent() noexcept;
 
-// Whether this process has a file of its own.
+// Returns whether this process has a file of its own.
 bool is_recording() noexcept;
 
 // Makes the thread known in this process; nullptr if there is no room, or nothing is recorded.

@@ -60,7 +60,7 @@ class ArenaChunks {
   static Handle handle_of(const void* node) noexcept {
     return static_cast<Handle>((reinterpret_cast<std::uintptr_t>(node) - base_) / kUnit);
   }
-  // Whether a node that was given out lies at that address, which may be any number.
+  // Returns whether a node that was given out lies at that address, which may be any number.
   static bool is_node(std::uint64_t address) noexcept {
     if (!in_window(address)) return false;
     // acquire: pairs with grow: the chunks' heads.
@@ -86,7 +86,7 @@ class ArenaChunks {
     }
   }
 
-  // How many nodes were ever given out.
+  // Returns how many nodes were ever given out.
   static std::uint64_t given_out() noexcept {
     const Chunk* const c = newest_.load(acquire);  // pairs with grow
     return c->before + c->given_out();

@@ -56,7 +56,7 @@ class Blocks {
   static Part& part(Head& head, std::uint32_t i) noexcept {
     return reinterpret_cast<Part*>(&head + 1)[i];
   }
-  // Whether there is a block at that address, which may be any number.
+  // Returns whether there is a block at that address, which may be any number.
   static bool is_block(std::uint64_t address) noexcept { return Heads::is_node(address); }
 
  private:

@@ -89,7 +89,7 @@ class Survivor {
   if (id != per_thread<NotedTid>.value) note_thread_id();
 }
 
-// Whether this process has a thread with that id; true where a filter refuses the question.
+// Returns whether this process has a thread with that id; true where a filter refuses the question.
 inline bool has_thread(std::uint32_t tid) noexcept {
   const long pid = raw_syscall(SYS_getpid);
   return raw_syscall(SYS_tgkill, pid, static_cast<long>(tid), 0) != -ESRCH;

@@ -157,8 +157,8 @@ class Guests {
   }
 
  private:
-  // Whether a reader that finds that word has to wait for its writer: both have real-time policies,
-  // and the writer's priority is not the lower one.
+  // Returns whether a reader that finds that word has to wait for its writer: both have real-time
+  // policies, and the writer's priority is not the lower one.
   static bool is_behind(const Frame& f, std::uint64_t v) noexcept {
     if ((v & Word::kUrgent) == 0) return false;
     const std::uint32_t priority = P::priority_of(P::tid());

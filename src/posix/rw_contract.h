@@ -233,7 +233,7 @@ class RwContract {
     return MarkedLock::release_any(f);
   }
 
-  // Whether a hold was released by a thread that had no record of it.
+  // Returns whether a hold was released by a thread that had no record of it.
   static bool is_marked(const Frame& f) noexcept { return Word::is_marked(f); }
 
   // --- the end

@@ -119,7 +119,8 @@ class InList {
     return 0;
   }
 
-  // Whether a range of this thread, other than `mine`, is in the way, from `first` on. In a walk.
+  // Returns whether a range of this thread, other than `mine`, is in the way, from `first` on. In a
+  // walk.
   static bool has_own(const Node* first, const RangeRequest& r, const Node* mine) noexcept {
     for (const Node* n = first; n != nullptr && n->start.get() < r.end;) {
       const std::uint64_t w = n->next.load(seq_cst);

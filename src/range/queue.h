@@ -86,7 +86,7 @@ class RangeQueue {
         queue_.open(gate & kName);
       }
     }
-    // Whether this acquisition became impatient before the keeper did. Serial numbers wrap.
+    // Returns whether this acquisition became impatient before the keeper did. Serial numbers wrap.
     bool is_older(Word gate) const noexcept {
       return (gate & kBeingClosed) == 0 && ((keeper_ - gate) & kNewest) != 0;
     }
@@ -133,8 +133,8 @@ class RangeQueue {
       if (gate_.compare_exchange(gate, 0, relaxed)) return wake(gate & kSleepers);
     }
   }
-  // Whether the keeper wants other units than that acquisition. The range may be one that another
-  // keeper publishes meanwhile; then the gate has changed.
+  // Returns whether the keeper wants other units than that acquisition. The range may be one that
+  // another keeper publishes meanwhile; then the gate has changed.
   bool lets_pass(Word gate, const RangeRequest& r) const noexcept {
     if ((gate & kBeingClosed) != 0) return false;
     return start_.load(relaxed) >= r.end || end_.load(relaxed) <= r.start;

@@ -46,13 +46,13 @@ const MutexInfo* find_mutex(const char* name) noexcept;
 // The mutex that the configuration names; nullptr if there is none.
 const MutexInfo* mutex_of(const Config& config) noexcept;
 
-// Whether some mutexes are ours under that configuration; whether LOCKSWAP_STATS counts mutexes,
-// and condition variables.
+// Returns whether some mutexes are ours under that configuration; whether LOCKSWAP_STATS counts
+// mutexes, and condition variables.
 bool swaps_mutexes(const Config& config) noexcept;
 bool counts_mutexes(const Config& config) noexcept;
 bool counts_conds(const Config& config) noexcept;
 
-// Whether condition variables are ours under that configuration.
+// Returns whether condition variables are ours under that configuration.
 bool swaps_conds(const Config& config) noexcept;
 
 // The functions of mutexes and condition variables that go together.

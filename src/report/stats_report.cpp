@@ -84,8 +84,9 @@ void write_file(const char* name, const char* what) noexcept {
   write_all(2, "\n");
 }
 
-// Whether the parent was started with LOCKSWAP_STATS too, and reports. Then the user asked about a
-// process above this one: a shell, a shim, a script. dash leaves by _exit, and so without a report.
+// Returns whether the parent was started with LOCKSWAP_STATS too, and reports. Then the user asked
+// about a process above this one: a shell, a shim, a script. dash leaves by _exit, and so without a
+// report.
 bool parent_reports() noexcept { return !parent_is_dash() && parent_began_with("LOCKSWAP_STATS="); }
 
 bool saw_nothing(const Totals& t, const Bypasses* bypasses) noexcept {

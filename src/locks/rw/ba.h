@@ -259,7 +259,7 @@ class Ba {
     const std::uint32_t all = (left & kDrain) != 0 ? kDrain : target_of(word_.load(relaxed));
     return static_cast<std::int32_t>(all - left) >= static_cast<std::int32_t>(kLeft);
   }
-  // Whether that writer is at the head of the queue, and is present or not.
+  // Returns whether that writer is at the head of the queue, and is present or not.
   bool is_at_head(Handle me, bool present) const noexcept {
     return writers_.is_at_head(me) && Word::is_free(word_.load(relaxed)) != present;
   }

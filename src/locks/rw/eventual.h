@@ -190,7 +190,7 @@ class EventualRw : EventualReaders<P, W> {
   // acquire, all: pair with the releases of those that left.
   bool has_readers() const noexcept { return (word_.load(acquire) & Word::kReaders) != 0; }
   bool has_writer() const noexcept { return (word_.load(acquire) & kLocked) != 0; }
-  // Whether half of the range is in use.
+  // Returns whether half of the range is in use.
   bool too_many_readers() const noexcept { return (word_.load(acquire) & kManyReaders) != 0; }
   bool idle() const noexcept { return (word_.load(acquire) & ~Queue::kCounts) == 0; }
 

@@ -281,7 +281,7 @@ class PfTOver {
         (left & kDrain) != 0 ? kDrain : Word::arrived(word_.load(relaxed)) << kLeftShift;
     return static_cast<std::int32_t>(all - left) >= static_cast<std::int32_t>(kLeft);
   }
-  // Whether the thread with this ticket has its turn, and opens its phase.
+  // Returns whether the thread with this ticket has its turn, and opens its phase.
   bool may_open(std::uint32_t ticket) const noexcept {
     const std::uint64_t v = word_.load(relaxed);
     return Word::turn(v) == ticket && Word::is_free(v) &&

@@ -80,7 +80,7 @@ class Memory {
   std::uint64_t newest_value(int location) const {
     return locations_[location].history.back().value;
   }
-  // Whether a new write may come right behind that one.
+  // Returns whether a new write may come right behind that one.
   bool may_follow(int location, int index) const {
     const auto& history = locations_[location].history;
     return index + 1 == static_cast<int>(history.size()) || !history[index + 1].is_update;

@@ -113,7 +113,7 @@ int Machine::next_thread() {
   }
 }
 
-// Whether a thread waits for one atom, or any atom, to change.
+// Returns whether a thread waits for one atom, or any atom, to change.
 bool Machine::somebody_waits() const {
   for (int i = 0; i < count_; ++i) {
     const Thread& t = threads_[i];
