@@ -472,7 +472,7 @@ def test_the_same_user_need_not_be_root():
             child.kill()
             child.wait()
     assert "a deadlock\n" in done.stdout and line_of("waits for b", "hung.c") in done.stdout, done
-    assert "may not be looked at; ask as that user or as root" in refused.stdout, refused
+    assert "may not be inspected; ask as that user or as root" in refused.stdout, refused
 
 
 def test_a_refused_profile_leaves_no_folder(monkeypatch, tmp_path):

@@ -587,7 +587,7 @@ def test_a_file_that_is_no_profile(tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "say what to run"),
+        ((), "give the command to run"),
         (("--top", "0", "--", "true"), "--top"),
         (("--top", "many", "--", "true"), "--top"),
         (("--rwlock", "nonsense", "--", "true"), "nonsense"),
@@ -595,7 +595,7 @@ def test_a_file_that_is_no_profile(tmp_path):
         (("-o", "/proc/nowhere", "--", "true"), "cannot be made"),
         (("-o", "/nowhere/at/all", "--", "true"), "there is no folder /nowhere/at, make it first"),
         (("-o", "/", "--", "true"), "no empty folder"),
-        (("--seconds", "5", "--", "true"), "--seconds goes with --pid"),
+        (("--seconds", "5", "--", "true"), "--seconds needs --pid"),
         (("--pid", "1", "--", "true"), "--pid profiles a process that is running"),
         (("--diff", "a"), "see 'lockswap profile --help'"),
         (("--from",), "see 'lockswap profile --help'"),
