@@ -60,7 +60,7 @@ class Orders {
     std::uint32_t order[kLocksOfCircle]{};
   };
 
-  // False: the thread does not hold it any more.
+  // Returns false if the thread does not hold it any more.
   bool see(const Me& m, const HeldLock& held, const Asked& asked, const Order& now) noexcept;
   std::uint32_t find(const Order& o) noexcept;
   std::uint32_t add(const Order& o) noexcept;

@@ -7,8 +7,8 @@
 
 namespace lockswap::audit {
 
-// At start-up. `prefix`: the record is the file PREFIX.<pid>.<n>; nullptr: kept in memory only.
-// False: the file cannot be made; recording::file_name says which.
+// At start-up. `prefix`: the record is the file PREFIX.<pid>.<n>; nullptr means kept in memory
+// only. Returns false if the file cannot be made; recording::file_name says which.
 bool open_record(const char* prefix) noexcept;
 // In a forked child: a file of its own. Where none can be made (another user, another root), it
 // goes on counting in its parent's.

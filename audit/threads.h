@@ -27,7 +27,7 @@ struct Question {
 
 class Threads {
  public:
-  // A record for the calling thread; nullptr: no memory.
+  // A record for the calling thread; nullptr if there is no memory.
   ThreadRecord* take(const Me& m, bool is_watched) noexcept;
   void give(ThreadRecord* record) noexcept;
 
@@ -67,7 +67,7 @@ class Threads {
     std::uint32_t tid = 0;
     Question question{};
   };
-  // False: it has ended, or isn't known.
+  // Returns false if it has ended, or isn't known.
   bool find(pthread_t thread, Joined& into) noexcept;
 
   // A thread of this process sends it this signal, 1 to 64. Before it does.

@@ -48,7 +48,8 @@ struct Beginning {
 constexpr std::size_t kBeginnings = 64;
 constinit Beginning beginnings[kBeginnings]{};
 
-// In a page of its own if that many threads have been made and have not begun. nullptr: no memory.
+// In a page of its own if that many threads have been made and have not begun. Returns nullptr if
+// there is no memory.
 Beginning* take_beginning() noexcept {
   static constinit NativeAtomic<std::uint32_t> next{0};
   const std::uint32_t here = Process::worker(), first = next.fetch_add(1, relaxed);

@@ -7,8 +7,8 @@
 
 namespace lockswap::profile {
 
-// At start-up, by one thread, when all tables are filled in. False: nothing can be recorded in the
-// folder.
+// At start-up, by one thread, when all tables are filled in. Returns false if nothing can be
+// recorded in the folder.
 bool begin(const char* folder, const recording::ModuleFunctions& functions) noexcept;
 // What profiling itself costs, into the file: on objects of this library's own.
 void calibrate(const MutexOps& profiled, const MutexOps& behind) noexcept;

@@ -46,7 +46,7 @@ struct ProcessState {
       nap(100'000);  // not a yield: the other thread may have a lower real-time priority
   }
 
-  // Whether this is what a parent left, on a kernel that doesn't empty the memory.
+  // Returns whether this is what a parent left, on a kernel that doesn't empty the memory.
   bool is_of_parent() const noexcept {
     return state.load(relaxed) != kNew && pid != own_id();  // relaxed: fork handed on both
   }

@@ -103,7 +103,7 @@ struct Timed {
 
 // Puts the calling thread on one of the processors that it may use.
 void pin_to(int number) noexcept;
-// How many processors the process may use.
+// Returns how many processors the process may use.
 int processors() noexcept;
 
 // Stamps at least so far apart: a clock is not needed more often to see that a thread stands still.

@@ -69,7 +69,7 @@ def list_command(as_json: bool, name: str | None) -> None:
     from lockswap.listing import show
 
     if as_json and name:
-        raise UserError(f"--json prints everything; leave out '{name}'")
+        raise UserError(f"--json prints everything: drop '{name}'")
     show(Paths.find(), name, as_json)
 
 
@@ -133,7 +133,7 @@ def _compared_by_default() -> dict[str, str]:
         registry = Registry.load(paths)
     except UserError:  # nothing is built
         return found | dict.fromkeys(
-            (request.DEFAULT_RWLOCKS, request.DEFAULT_MUTEXES), "those that the registry names"
+            (request.DEFAULT_RWLOCKS, request.DEFAULT_MUTEXES), "a selection of what 'lockswap list' shows"
         )
     return found | {
         request.DEFAULT_RWLOCKS: ", ".join(registry.default_rwlocks),
@@ -209,7 +209,7 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
             source = context.get_parameter_source(parameter.name)
             if parameter.name in options and source is click.core.ParameterSource.COMMANDLINE:
                 what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
-                raise UserError(f"--resume takes everything from the campaign; leave out {what}")
+                raise UserError(f"--resume takes its settings from the campaign: drop {what}")
         return compare.resume(resume, with_report, verbose)
     return compare.run(request.Request.from_command_line(options), with_report, verbose)
 
@@ -255,7 +255,7 @@ def report_command(
                 raise UserError(f"{option} is for campaigns; a profile takes --top and -o")
         return _report_profiles(folders, out, top, as_json)
     if top is not None or as_json:
-        raise UserError(f"{'--json' if as_json else '--top'} is for profiles, and {folders[0]} is none")
+        raise UserError(f"{'--json' if as_json else '--top'} is for profiles, and {folders[0]} is not one")
     if len(folders) > 1:
         if markdown:
             raise UserError("--markdown prints one campaign; name one folder")
@@ -282,7 +282,7 @@ def _report_profiles(folders: tuple[_Path, ...], out: _Path | None, top: int | N
     if len(folders) == 2:
         return profile.compare(Paths.find(), *folders, top or 20, out, as_json)
     if as_json:
-        raise UserError("--json prints the differences of two profiles; one profile has its profile.json")
+        raise UserError("--json prints the differences of two profiles; for one profile read its profile.json")
     return profile.read(Paths.find(), folders[0], top or 20, out)
 
 
@@ -329,8 +329,8 @@ def audit_command(
     preload_first: tuple[str, ...],
     command: tuple[str, ...],
 ) -> int:
-    """Run a program on glibc's own locks, and say what matters before you swap them. The report has a verdict each on
-    rwlocks, mutexes and condition variables, and ends with "safe" or with what to look at. It also finds deadlocks
+    """Run a program on glibc's own locks, and say what matters before you swap them. The report has a verdict on each
+    of rwlocks, mutexes and condition variables, and ends with "safe" or with what to look at. It also finds deadlocks
     before they happen: locks that threads take in orders that form a cycle, with the stacks of each thread. The exit
     status is the program's own.
 
@@ -476,15 +476,15 @@ def profile_command(
         raise UserError("-o DIR writes the profile as profile.json")
     if pid is not None:
         if command or rwlock or mutex or preload_first:
-            raise UserError("--pid profiles a process that is running, with no options but --seconds, --top and -o")
+            raise UserError("--pid profiles a running process, and takes no options but --seconds, --top and -o")
         try:
             return profile.watch(Paths.find(), pid, seconds or 10.0, top, out)
         except WithoutLockswapError:
             return sampled_report.watch(pid, seconds or 10.0, top, out)
     if seconds is not None:
-        raise UserError("--seconds goes with --pid; a command is profiled from start to end")
+        raise UserError("--seconds needs --pid; a command is profiled from start to end")
     if not command:
-        raise UserError("say what to run, behind '--', or name a running process by --pid")
+        raise UserError("give the command to run after '--', or a running process with --pid")
     return profile.run(Paths.find(), list(command), top, out, rwlock, mutex, preload_first)
 
 
@@ -556,7 +556,7 @@ def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     metavar="FILE",
     help="Where the trace goes; compressed if it ends in .gz.",
 )
-@click.option("--synthesise", is_flag=True, help="Make up first touches where perf may not record faults.")
+@click.option("--synthesise", is_flag=True, help="Synthesise first touches if perf may not record faults.")
 @click.option(
     "--processes",
     is_flag=True,
@@ -743,7 +743,7 @@ def advise_command(
     type=click.Choice(["both", "read", "write"]),
     default="both",
     show_default=True,
-    help="Which holds of reader-writer locks to make longer; 'read' and 'write' leave mutexes out.",
+    help="Which holds of reader-writer locks to lengthen; 'read' and 'write' exclude mutexes.",
 )
 @click.option("--top", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="Try at most N locks.")
 @click.option(
@@ -808,5 +808,5 @@ def policy_check_command(as_json: bool, preload_first: tuple[str, ...], rules: s
     if words[0] == "--":  # it stands behind FILE, so click takes it for the first word
         del words[0]
     if not words:
-        raise UserError("say what to run, behind '--'")
+        raise UserError("give the command to run after '--'")
     return check.run(Paths.find(), rules, words, as_json, preload_first)

@@ -49,7 +49,7 @@ class held_range {
   void release() noexcept {
     if (std::exchange(held_, false)) lockswap_range_release(&range_);
   }
-  /// Shared becomes exclusive. False: others are in the way, and it stays shared. Throws
+  /// Shared becomes exclusive. Returns false if others are in the way, and it stays shared. Throws
   /// std::system_error, also where the implementation cannot.
   bool try_upgrade() {
     const int error = lockswap_range_try_upgrade(&range_);

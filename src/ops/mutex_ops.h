@@ -29,7 +29,7 @@ class MutexLockOps {
 
   static Frame& frame(pthread_mutex_t* m) noexcept { return *reinterpret_cast<Frame*>(m); }
 
-  // False: the object is glibc's.
+  // Returns false if the object is glibc's.
   static bool ours(pthread_mutex_t* m) noexcept {
     if (Contract::is_adopted(frame(m))) [[likely]]
       return true;

@@ -56,7 +56,8 @@ class Barrier {
   static bool call() noexcept {
     return raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
   }
-  // True: the registration was another program's, which exec has replaced, and a new one works.
+  // Returns true if the registration was another program's, which exec has replaced, and a new one
+  // works.
   static bool again() noexcept { return prepare() && call(); }
 
   [[gnu::noinline]] static void force() noexcept {

@@ -56,7 +56,7 @@ inline Deadline deadline_in(std::uint64_t now, std::uint64_t nanoseconds) noexce
           {static_cast<time_t>(at / 1'000'000'000u), static_cast<long>(at % 1'000'000'000u)}};
 }
 
-// The caller's deadline (nullptr: none), or so many nanoseconds of patience (0: for ever),
+// The caller's deadline (nullptr for none), or so many nanoseconds of patience (0: for ever),
 // whichever is over first.
 inline Deadline within(const Deadline* deadline, std::uint64_t nanoseconds) noexcept {
   Deadline d = deadline != nullptr ? *deadline : Deadline{CLOCK_MONOTONIC, kNoTime};

@@ -74,17 +74,17 @@ inline std::uint32_t futex_wake_one(const void* word, std::uint32_t channels) no
   return n > 0 ? 1 : 0;
 }
 
-// Whether there is memory at that address, of whatever protection, or the kernel doesn't say.
-// MS_ASYNC does nothing else.
+// Returns whether there is memory at that address, of whatever protection, or the kernel doesn't
+// say. MS_ASYNC does nothing else.
 inline bool is_mapped(std::uint64_t address) noexcept {
   const std::uint64_t page = address & ~(static_cast<std::uint64_t>(getpagesize()) - 1);
   return raw_syscall(SYS_msync, static_cast<long>(page), 1, MS_ASYNC) != -ENOMEM;
 }
 
-// Whether the word at that address is `value`. The address may be anything, also of memory that no
-// longer exists, since the kernel looks. The system call does nothing else: it moves no waiter.
-// True also where the kernel doesn't say, as under a filter, or if the memory is there but nobody
-// may read it now: collectors close pages for a while.
+// Returns whether the word at that address is `value`. The address may be anything, also of memory
+// that no longer exists, since the kernel looks. The system call does nothing else: it moves no
+// waiter. True also where the kernel doesn't say, as under a filter, or if the memory is there but
+// nobody may read it now: collectors close pages for a while.
 inline bool futex_word_is(std::uint64_t address, std::uint32_t value) noexcept {
   std::uint32_t nobody = 0;
   const long r =

@@ -32,8 +32,8 @@ struct Topology {
 
 inline constinit Topology topology{};
 
-// How to find a variable of libc by its name, before the topology is read. nullptr: dlsym, which
-// takes the loader's lock.
+// How to find a variable of libc by its name, before the topology is read. nullptr means dlsym,
+// which takes the loader's lock.
 using FindInLibc = void* (*)(const char* name);
 inline constinit FindInLibc find_in_libc = nullptr;
 

@@ -75,7 +75,7 @@ class MutexContract {
 
   // --- the stages. A fast one returns 0, or what the slow one goes on with.
 
-  // Whether it is a normal or adaptive mutex that this process has adopted.
+  // Returns whether it is a normal or adaptive mutex that this process has adopted.
   static bool is_plain(const Frame& f) noexcept {
     return Adoption<P, WordHas::seal, 0, kMark>::is_done(f.contract);
   }

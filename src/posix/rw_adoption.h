@@ -34,7 +34,7 @@ class RwAdoption {
 
   // For an object that nobody has used. Does nothing if its word is not 0 any more: another thread
   // may have made it another lock's, or the system's (registry/policy_ops.h).
-  // False: another thread was faster.
+  // Returns false if another thread was faster.
   static bool adopt_unused(Frame& f) noexcept {
     std::uint64_t unused = 0;
     // relaxed: the object is new; nothing in it is handed on.

@@ -228,7 +228,7 @@ class RangeTree {
     return result;
   }
 
-  // False: the deadline has passed, and the node is out of the tree.
+  // Returns false if the deadline has passed, and the node is out of the tree.
   bool wait_for_turn(Node& n, const Deadline* deadline) noexcept {
     const auto free = [](std::uint32_t v) { return v < kOne; };
     // acquire: pairs with count_down(): the sections of all ranges that were in the way.

@@ -93,7 +93,7 @@ class Pools {
 
   static Epochs<P>& epochs() noexcept { return shared().epochs; }
 
-  // A node that nobody else knows; nullptr: no memory. Not in a walk. Never waits.
+  // A node that nobody else knows; nullptr if there is no memory. Not in a walk. Never waits.
   static T* take(Supply& me) noexcept {
     recycle_if_many(me);
     if (me.ready.empty() && !refill(me)) return nullptr;

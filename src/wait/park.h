@@ -24,7 +24,7 @@ struct Park {
     if (spin(atom, order, pred)) return true;
     return sleep(atom, order, flag, channel, deadline, pred);
   }
-  // False: it has not come yet, and the thread has spun for long enough.
+  // Returns false if it has not come yet, and the thread has spun for long enough.
   template <class A, class Pred>
   static bool spin(A& atom, Order order, Pred pred) noexcept {
     for (typename P::Spins spins(&atom); spins.more(); P::relax()) {

@@ -173,7 +173,7 @@ def test_the_trace_leaves_the_program_s_files_alone(tmp_path):
     done = subprocess.run([program, mine], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, "lines of the trace are in the program's file"
     assert done.stdout == "3\n" and mine.read_text() == ""
-    assert "the trace is not complete" in done.stderr and len(trace.read_text().splitlines()) >= 200
+    assert "the trace is incomplete" in done.stderr and len(trace.read_text().splitlines()) >= 200
 
 
 def test_the_line_that_repeats_a_failure_has_its_options():

@@ -196,7 +196,7 @@ def test_each_round_begins_with_another(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("pattern", "text", "why"),
-    [("x([0-9]+)", "y1", "prints nothing"), ("x(.)", "xy", "no number")],
+    [("x([0-9]+)", "y1", "nothing in the program's output matches"), ("x(.)", "xy", "not a number")],
 )
 def test_a_metric_that_finds_no_number(pattern, text, why):
     with pytest.raises(UserError, match=why):
@@ -266,7 +266,7 @@ def test_what_goes_wrong_with_a_server_is_said(tmp_path):
     client.write_text(CLIENT)
     for words, why in (
         (["--server", serves], "--server needs --load"),
-        (["--load", "true", "--", "true"], "--load goes with --server"),
+        (["--load", "true", "--", "true"], "--load needs --server"),
         (["--server", serves, "--load", "true", "--", "true"], "not both"),
         (["--server", "sleep 9", "--load", "true"], "--server needs --ready"),
         (["--server", serves, "--load", "true", "--ready", "("], "neither a port nor a regex"),
@@ -274,7 +274,7 @@ def test_what_goes_wrong_with_a_server_is_said(tmp_path):
         (["--server", "false {port}", "--load", "true"], "the server ended with status 1"),
         (["--server", serves, "--load", "false"], "the load ended with status 1"),
         (["--server", serves, "--load", f"{sys.executable} {client} {{port}}", "--metric", "x(1)"], "prints nothing"),
-        ([], "say what to run"),
+        ([], "give the command to run"),
     ):
         ran = lockswap("advise", *out, *words)
         assert ran.returncode == 2 and why in ran.stderr, (words, ran.stderr)

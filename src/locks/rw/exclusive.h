@@ -99,7 +99,7 @@ class Exclusive {
   bool take(std::uint32_t hold) noexcept {
     std::uint32_t v = 0;
     while (nobody(v)) {
-      // acquire: pairs with both releases. A flag that stands there stays.
+      // acquire: pairs with both releases. A flag that is set stays.
       if (word_.compare_exchange(v, v | hold, acquire)) return true;
     }
     return false;

@@ -2,7 +2,7 @@
 //
 // Paper, idea, liveness, deviations: common/lanes.h.
 // Idea: a reader that finds the lock below open enters at once, as without gcr. Otherwise it waits
-//   aside as a writer does, arrives at the lock below when it has passed a lane, and leaves the
+//   outside as a writer does, arrives at the lock below when it has passed a lane, and leaves the
 //   lane when it is in. So readers that were passive while a writer was in enter one after another.
 // State (8 bytes, zero = free): a pointer to the block of lanes.h, which has the lock below.
 // Invariants: those of lanes.h.
@@ -31,7 +31,7 @@
 
 namespace lockswap {
 
-// A lock has tokens if it says so, whatever it says.
+// A lock has tokens if it declares this member, whatever its value.
 template <bool kHas>
 struct SaysTokens {};
 template <>

@@ -9,12 +9,12 @@
 //   state      bits                    readers            writers     read_unlock_any
 //   unused     0                       the first: open,   -           close -> ended
 //                                      -> starting
-//   starting   kStarting               go in line; the    -           close -> ended, when
+//   starting   kStarting               use PF-T; the      -           close -> ended, when
 //                                      first, -> open                 open has ended
 //   open       kOpen, kSectionsInUse   fill a section     drain rows  close -> ending
-//   ending     kEnded, kSectionsInUse  go in line         drain rows  empties a section; if there
+//   ending     kEnded, kSectionsInUse  use PF-T           drain rows  empties a section; if there
 //                                                                     is none, -> ended
-//   ended      kEnded                  go in line         -           a hold in line
+//   ended      kEnded                  use PF-T           -           a hold of PF-T
 //
 // Invariant: the lock is opened once.
 #pragma once
@@ -54,8 +54,8 @@ struct RluState {
     return (v & (RluBits::kOpen | PfTWord::kPresent | PfTWord::kTrying)) == RluBits::kOpen;
   }
 
-  // Before the first reader uses a row: what sections say of this address is of a lock that has
-  // ended. Others go in line meanwhile.
+  // Before the first reader uses a row: sections that name this address belong to a lock that has
+  // ended. Others use PF-T meanwhile.
   void open(std::uint64_t v) noexcept {
     // relaxed: it keeps others from it; what readers need is released below.
     if (!word().compare_exchange(v, v | RluBits::kStarting, relaxed)) return;

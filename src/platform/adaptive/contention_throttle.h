@@ -156,7 +156,7 @@ class TriesThrottling {
   static std::uint64_t since_in(std::uint64_t state) noexcept { return state >> 2; }
   static std::uint64_t phase_in(std::uint64_t state) noexcept { return state & 3; }
 
-  // False: the last one was just now, or another thread was faster.
+  // Returns false if the last one was just now, or another thread was faster.
   static bool begin(const void* word) noexcept {
     std::uint64_t state = state_.load(relaxed);
     const std::uint64_t now = Clock::now();

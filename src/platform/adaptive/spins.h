@@ -77,7 +77,7 @@ class Spins {
   static std::uint32_t mean(const void* at) noexcept { return mean_in(cells_[at].load(relaxed)); }
   // What was learned at a word, which may be another's that has the same cell, is forgotten.
   static void forget(const void* at) noexcept { cells_[at].store(0, relaxed); }
-  // How many threads spin and are counted.
+  // Returns how many threads spin and are counted.
   static std::uint32_t spinning() noexcept {
     return count_in(spinning_.load(relaxed), Process::mark() & ~kCount);
   }

@@ -173,7 +173,7 @@ class section {
   [[nodiscard]] T* read(T* p, detail::place at = detail::place::current()) const noexcept {
     return rlu::dereference(p, at);
   }
-  /// False: abort. True: p is the copy that may be changed.
+  /// Returns false if the caller must abort. Returns true if p is the copy that may be changed.
   template <class T>
   requires object<T>
   [[nodiscard]] bool lock(T*& p, detail::place at = detail::place::current()) const noexcept {
@@ -182,7 +182,8 @@ class section {
     if (copy != nullptr) p = copy;
     return copy != nullptr;
   }
-  /// False: abort. True: p is the object as it is seen here, and stays as it is.
+  /// Returns false if the caller must abort. Returns true if p is the object as it is seen here,
+  /// and stays as it is.
   template <class T>
   [[nodiscard]] bool lock_const(T*& p, detail::place at = detail::place::current()) const noexcept {
     detail::checked(LOCKSWAP_RLU_AT_LOCK, p, at);

@@ -128,7 +128,8 @@ class chain {
     return {before, at, at != nullptr};
   }
 
-  // True: inserted between `before` and `next`. Nothing: abort. Throws std::bad_alloc.
+  // Returns true if it was inserted between `before` and `next`. Returns nothing if the caller must
+  // abort. Throws std::bad_alloc.
   static std::optional<bool> insert(section& here, joint* before, joint* next, entry& fresh) {
     if (!here.lock(before)) return std::nullopt;
     node* const n = fresh.node();
@@ -136,7 +137,7 @@ class chain {
     before->next = n;
     return true;
   }
-  // True: removed. Nothing: abort.
+  // Returns true if it was removed. Returns nothing if the caller must abort.
   static std::optional<bool> remove(section& here, position<T> p) {
     if (!p.found) return false;
     if (!here.lock(p.before) || !here.lock_const(p.at)) return std::nullopt;

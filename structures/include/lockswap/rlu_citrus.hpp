@@ -65,9 +65,9 @@ class citrus {
     const node* const n = at(item).at;
     return n != nullptr ? std::optional<T>(n->item) : std::nullopt;
   }
-  // False: it is there already. Throws std::bad_alloc.
+  // Returns false if it is there already. Throws std::bad_alloc.
   bool insert(const T& item) { return detail::insert_alone(*this, item); }
-  // False: it is not there. Throws std::bad_alloc.
+  // Returns false if it is not there. Throws std::bad_alloc.
   bool remove(const T& item) { return detail::remove_alone(*this, item); }
   // f(item), in order, of one state of the tree. Throws std::bad_alloc.
   template <class F>
@@ -85,7 +85,7 @@ class citrus {
     }
   }
 
-  // In the caller's section. Nothing: abort it, and begin again.
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] bool contains(const section&, const T& item) const {
     return at(item).at != nullptr;
   }

@@ -69,9 +69,9 @@ class double_list {
     place* const p = at_or_after(item);
     return is_item(p, item) ? std::optional<T>(static_cast<node*>(p)->item) : std::nullopt;
   }
-  // False: it is there already. Throws std::bad_alloc.
+  // Returns false if it is there already. Throws std::bad_alloc.
   bool insert(const T& item) { return detail::insert_alone(*this, item); }
-  // False: it is not there. Throws std::bad_alloc.
+  // Returns false if it is not there. Throws std::bad_alloc.
   bool remove(const T& item) { return detail::remove_alone(*this, item); }
   // f(item), of one state of the list, from the first to the last item.
   template <class F>
@@ -84,7 +84,7 @@ class double_list {
     walk(f, &place::prev);
   }
 
-  // In the caller's section. Nothing: abort it, and begin again.
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] bool contains(const section&, const T& item) const {
     return is_item(at_or_after(item), item);
   }

@@ -49,9 +49,9 @@ class hash_set {
     const auto p = at(item);
     return p.found ? std::optional<T>(p.at->item) : std::nullopt;
   }
-  // False: it is there already. Throws std::bad_alloc.
+  // Returns false if it is there already. Throws std::bad_alloc.
   bool insert(const T& item) { return detail::insert_alone(*this, item); }
-  // False: it is not there. Throws std::bad_alloc.
+  // Returns false if it is not there. Throws std::bad_alloc.
   bool remove(const T& item) { return detail::remove_alone(*this, item); }
   // f(item), in no order, of one state of the table.
   template <class F>
@@ -61,7 +61,7 @@ class hash_set {
       chain::for_each(heads_[i].get(), f);
   }
 
-  // In the caller's section. Nothing: abort it, and begin again.
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] bool contains(const section&, const T& item) const { return at(item).found; }
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     const auto p = at(fresh.item());

@@ -74,9 +74,9 @@ class resizable_hash_set {
     const auto p = at(item);
     return p.found ? std::optional<T>(p.at->item) : std::nullopt;
   }
-  // False: it is there already. Throws std::bad_alloc.
+  // Returns false if it is there already. Throws std::bad_alloc.
   bool insert(const T& item) { return detail::insert_alone(*this, item); }
-  // False: it is not there. Throws std::bad_alloc.
+  // Returns false if it is not there. Throws std::bad_alloc.
   bool remove(const T& item) { return detail::remove_alone(*this, item); }
   // f(item), in no order, of one state of the table.
   template <class F>
@@ -97,7 +97,7 @@ class resizable_hash_set {
     }
   }
 
-  // In the caller's section. Nothing: abort it, and begin again.
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] bool contains(const section&, const T& item) const { return at(item).found; }
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     joint* const first = head_of(fresh.item());
@@ -182,7 +182,7 @@ class resizable_hash_set {
     lockswap_rlu_synchronize();
     to.before.reset();
   }
-  // False: abort.
+  // Returns false if the caller must abort.
   bool move(section& here, table& from, table& to, std::size_t begin, std::size_t end) {
     const bool grows = from.heads.size() < to.heads.size();
     for (std::size_t i = begin; i < end; ++i) {

@@ -96,7 +96,7 @@ class ClockRows {
       // release: the row, and those behind it; pairs with first.
     } while (!first_.compare_exchange(head, reinterpret_cast<std::uintptr_t>(&row), release));
   }
-  // A row whose thread has ended, for the calling thread; nullptr: there is none.
+  // A row whose thread has ended, for the calling thread; nullptr if there is none.
   Row* adopt() noexcept {
     const std::uint64_t here = P::process();
     for (Row* row = first(); row != nullptr; row = row->next) {

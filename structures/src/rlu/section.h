@@ -33,7 +33,7 @@ class Section {
   using Log = typename C::Log;
 
  public:
-  // False: no memory for a context.
+  // Returns false if there is no memory for a context.
   [[gnu::always_inline]] static bool begin() noexcept {
     if (local<P>().mark != P::process_mark()) [[unlikely]]
       return begin_first();
@@ -94,9 +94,9 @@ class Section {
     return Log::entry_of_copy(object)->object;
   }
 
-  // A copy that may be changed; nullptr: abort.
+  // A copy that may be changed; nullptr if the caller must abort.
   static void* try_lock(void* given) noexcept { return lock<Kind::copy>(given); }
-  // The object as the section sees it, which stays so; nullptr: abort.
+  // The object as the section sees it, which stays so; nullptr if the caller must abort.
   static void* try_lock_const(void* given) noexcept { return lock<Kind::record>(given); }
 
   // busy, no_memory: abort.
@@ -204,9 +204,9 @@ class Section {
            (c.duties & C::kLeased) != 0;
   }
 
-  // The first lock of the section. False: another thread is writing back what this one has
-  // deferred. Under a writer lock it is only on its way out: the wait is short, and for no reader.
-  // But in a forked child there is no such thread.
+  // The first lock of the section. Returns false if another thread is writing back what this one
+  // has deferred. Under a writer lock it is only on its way out: the wait is short, and for no
+  // reader. But in a forked child there is no such thread.
   static bool begin_to_write(C& c) noexcept {
     if ((c.duties & C::kWriting) != 0) return true;
     if (c.writer_locks != 0 && local<P>().mark == P::process_mark()) {
@@ -228,7 +228,7 @@ class Section {
     }
     return e;
   }
-  // Because of that thread; nullptr: of one that has unlocked meanwhile.
+  // Because of that thread; nullptr means one that has unlocked meanwhile.
   static Result fail(C& c, C* owner) noexcept {
     if (owner != nullptr && owner != &c) {
       c.tallies.sync_requests.add(1);

@@ -51,7 +51,7 @@ void each_context(const F& f) noexcept {
     f(static_cast<Context<P>&>(*row));
 }
 
-// For a thread that has none; nullptr: no memory.
+// For a thread that has none; nullptr if there is no memory.
 template <Platform P>
 Context<P>* new_context() noexcept {
   auto& all = shared<P>();

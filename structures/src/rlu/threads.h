@@ -29,7 +29,7 @@ class Threads {
   using C = Context<P>;
 
  public:
-  // The calling thread's context, in no section; nullptr: no memory.
+  // The calling thread's context, in no section; nullptr if there is no memory.
   static C* attach() noexcept {
     auto& mine = local<P>();
     if (mine.mark == P::process_mark()) [[likely]]

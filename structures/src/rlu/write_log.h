@@ -72,7 +72,7 @@ class WriteLog {
   }
   std::size_t bytes() const noexcept { return bytes_; }
 
-  // A new entry, with room for a copy of so many bytes; nullptr: no memory.
+  // A new entry, with room for a copy of so many bytes; nullptr if there is no memory.
   Entry* append(Owner& owner, Kind kind, void* object, std::size_t size) noexcept {
     const bool copies = kind == Kind::copy;
     const std::size_t need = sizeof(Entry) + (copies ? sizeof(Header<P>) + rounded(size) : 0);
