@@ -289,7 +289,7 @@ class Machine {
     int moment = 0;
   };
   struct Thread {
-    Fiber fiber;
+    multicore::Fiber fiber;
     bool finished;
     bool expired;     // its deadline has passed
     bool impatient;   // so has the patience of its wait
