@@ -81,7 +81,7 @@ class Reader {
         {"park", &costs_.park},       {"unpark", &costs_.unpark},
         {"wake", &costs_.wake},       {"serve", &costs_.serve},
         {"reach", &costs_.reach},     {"queued", &costs_.queued},
-        {"jitter", &costs_.jitter}};
+        {"jitter", &costs_.jitter},   {"noise", &costs_.noise}};
     const std::string name = word();
     const auto found = all.find(name);
     if (name == "pauses") {

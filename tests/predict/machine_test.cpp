@@ -23,6 +23,7 @@ Costs small_machine() {
   c.step = 2;
   c.memory = 80;
   c.jitter = 0;
+  c.noise = 0;
   return c;
 }
 

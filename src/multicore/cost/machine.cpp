@@ -126,11 +126,13 @@ void Machine::spend(double ns) {
   block();
 }
 
+double Machine::around_one(double share) {
+  if (share <= 0) return 1;
+  return std::uniform_real_distribution<double>(1 - share, 1 + share)(random_);
+}
+
 void Machine::work(double ns) {
-  if (costs_.jitter > 0) {
-    std::uniform_real_distribution<double> share(1 - costs_.jitter, 1 + costs_.jitter);
-    ns *= share(random_);
-  }
+  ns *= around_one(costs_.jitter);
   spend(me().shares_core ? ns * costs_.shared_core : ns);
 }
 
@@ -207,7 +209,7 @@ void Machine::serve(Line& line, double at) {
   line.waiting.erase(line.waiting.begin() + static_cast<std::ptrdiff_t>(next));
   Source source;
   const double queued = line.waiting.empty() ? 1 : costs_.queued;
-  const double ns = price(line, request, source) * queued + request.takes;
+  const double ns = price(line, request, source) * queued * around_one(costs_.noise) + request.takes;
   ++threads_[static_cast<std::size_t>(request.thread)]
         .counts.transfers[static_cast<std::size_t>(source)];
   line.next = request;

@@ -69,6 +69,8 @@ struct Costs {
   double reach = 0.5;            // share of a transfer until the request has reached the owner
   std::uint32_t pauses = 1000;   // of a bounded spin
   bool is_full = false;          // other programs' threads are on the processors that are left
+  // Of each transfer. Without it threads fall into a rhythm in which one of them never gets a lock.
+  double noise = 0.2;
   double jitter = 0.1;           // of work: each piece is longer or shorter by this share
   Arbitration arbitration = Arbitration::first_come;
   std::uint64_t seed = 1;
@@ -160,6 +162,7 @@ class Machine {
   };
 
   static void thread_main();
+  double around_one(double share);
   void go(int threads, const std::function<void(int)>& body);
   Thread& me() { return threads_[static_cast<std::size_t>(current_)]; }
   Line& line_of(const void* address);
