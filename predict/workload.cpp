@@ -1,6 +1,8 @@
 #include "predict/workload.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -77,10 +79,20 @@ class Run {
   }
   void section(bool writes) {
     writes ? lock_.write() : lock_.read();
+    enter(writes);
     for (Line& line : data_)
       machine.access(&line, writes ? Access::write : Access::read);
     if (workload_.inside > 0) machine.work(workload_.inside);
+    inside_ = writes ? 0 : inside_ - 1;
     writes ? lock_.write_unlock() : lock_.read_unlock();
+  }
+  // A lock that lets threads in together would look fast.
+  void enter(bool writes) {
+    if (writes ? inside_ != 0 : inside_ < 0) {
+      std::fprintf(stderr, "lockswap-model: the lock let a thread in beside a writer\n");
+      std::abort();
+    }
+    inside_ = writes ? -1 : inside_ + 1;
   }
   // The first thread of the ring has its turn at once.
   bool wait_for_turn(int i) {
@@ -113,6 +125,7 @@ class Run {
   const int threads_;
   const double warm_;
   bool counts_ = false;
+  int inside_ = 0;  // readers; -1: a writer
   std::vector<Done> done_;
   std::vector<Line> turn_;
   std::vector<std::uint64_t> done_turns_;

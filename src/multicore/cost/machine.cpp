@@ -209,7 +209,8 @@ void Machine::serve(Line& line, double at) {
   line.waiting.erase(line.waiting.begin() + static_cast<std::ptrdiff_t>(next));
   Source source;
   const double queued = line.waiting.empty() ? 1 : costs_.queued;
-  const double ns = price(line, request, source) * queued * around_one(costs_.noise) + request.takes;
+  const double ns =
+      price(line, request, source) * queued * around_one(costs_.noise) + request.takes;
   ++threads_[static_cast<std::size_t>(request.thread)]
         .counts.transfers[static_cast<std::size_t>(source)];
   line.next = request;

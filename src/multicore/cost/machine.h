@@ -71,7 +71,7 @@ struct Costs {
   bool is_full = false;          // other programs' threads are on the processors that are left
   // Of each transfer. Without it threads fall into a rhythm in which one of them never gets a lock.
   double noise = 0.2;
-  double jitter = 0.1;           // of work: each piece is longer or shorter by this share
+  double jitter = 0.1;  // of work: each piece is longer or shorter by this share
   Arbitration arbitration = Arbitration::first_come;
   std::uint64_t seed = 1;
 

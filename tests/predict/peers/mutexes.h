@@ -81,10 +81,13 @@ class MicroLock final : public Mutex {
     bool slept = false;
     for (;;) {
       const double until = machine.now() + kPolls * machine.costs().pause;
-      if (poll(*word_, [](std::uint32_t w) { return (w & kHeld) == 0; }, until)) {
+      if (poll(
+              *word_, [](std::uint32_t w) { return (w & kHeld) == 0; }, until)) {
         v = word_->load(relaxed);
         // A thread that has slept can't know whether others still do.
-        if ((v & kHeld) == 0 && word_->compare_exchange(v, v | kHeld | (slept ? kWait : 0), acquire)) return;
+        if ((v & kHeld) == 0 &&
+            word_->compare_exchange(v, v | kHeld | (slept ? kWait : 0), acquire))
+          return;
         continue;
       }
       v = word_->load(relaxed);
