@@ -3,7 +3,7 @@
 
     folly.py calibrate                   the model beside the rows of raw atomics that its constants were fitted on
     folly.py predict [--draws N] > FILE  predictions of both tables, to be committed before the tables are read
-    folly.py judge FILE OBSERVED         FILE beside OBSERVED: table,lock,form,threads,ns
+    folly.py judge FILE OBSERVED         FILE beside OBSERVED: evidence/folly.csv
 
 Rows: `small` is folly/synchronization/test/SmallLocksBenchmark.cpp, nanoseconds of a thread's iteration; `shared` is
 folly/test/SharedMutexTest.cpp, nanoseconds of an operation of the whole. Only rows with at most as many threads as the
@@ -52,6 +52,7 @@ SHARED_LOCKS = {
     "boost_shared": "guarded",
 }
 SHARED_FORMS = {"reads": 0.0, "all_write": 1.0, "10pct_write": 0.1, "1pct_write": 0.01}
+BASELINES = {"small": "std::mutex", "shared": "folly_rwspin"}  # the tables' own
 # What 1,000 rounds of the empty loop take on each machine, with all hardware threads busy: the uncontended raw rows.
 LOOP_NS = {"e5-2680-v4": 605.0, "d-2191": 1270.0}
 
@@ -163,9 +164,8 @@ def calibrate(draws: int) -> None:
         for r, found in zip(mine, drawn(machine, LOOP_NS[name], asked, draws), strict=True):
             ns = median(f["ns"] * int(r["threads"]) / f["writes"] for f in found)
             errors.append(ns / float(r["ns_per_iteration"]))
-            print(
-                f"{name:12} {r['benchmark']:18} {r['threads']:>3} {r['ns_per_iteration']:>9} {ns:9.0f} {errors[-1]:5.2f}"
-            )
+            row = f"{name:12} {r['benchmark']:18} {r['threads']:>3} {r['ns_per_iteration']:>9}"
+            print(f"{row} {ns:9.0f} {errors[-1]:5.2f}")
         sizes = [math.exp(abs(math.log(e))) for e in errors]
         print(f"{name}: median factor {median(sizes):.2f}, largest {max(sizes):.2f}, of {len(sizes)} rows")
 
@@ -203,6 +203,13 @@ def judge(predicted: Path, observed: Path) -> None:
         factors.append(math.exp(abs(math.log(ns / seen[k]))))
         print(*k, f"seen {seen[k]:.4g} said {ns:.4g} [{low:.4g}, {high:.4g}] {ns / seen[k]:.2f}")
     print(f"{len(both)} rows: {inside} inside their bands, median factor {median(factors):.2f}")
+    relative = []
+    for k in both:
+        base = (*k[:2], BASELINES[k[0]], *k[3:])
+        if k != base:
+            off = float(said[k]["ns"]) / float(said[base]["ns"]) / (seen[k] / seen[base])
+            relative.append(math.exp(abs(math.log(off))))
+    print(f"ratios to {' and '.join(BASELINES.values())}: median factor {median(relative):.2f} of {len(relative)}")
     right = claimed = differ = 0
     for a, b in combinations(both, 2):
         if (a[0], a[1], a[3], a[4]) != (b[0], b[1], b[3], b[4]):

@@ -1,4 +1,4 @@
-// The locks of other projects on the modelled machine, as lockswap-model has ours (predict/session.h).
+// The locks of other projects on the modelled machine (predict/session.h).
 #include "peers/rwlocks.h"
 #include "predict/session.h"
 

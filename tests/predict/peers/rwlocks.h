@@ -37,8 +37,8 @@ class RwSpinLock final : public Lock {
 
 // folly::SharedMutex. A reader that finds other readers writes the lock's address into a slot of a
 // table, so that it doesn't change the lock's word. A writer moves such readers into the word, and
-// waits for them. A waiter polls twice, then yields a thousand times between its polls, then sleeps.
-// Without a token a reader's release has to look for its slot, which it finds at once as a rule.
+// waits for them. A waiter polls twice, then yields a thousand times, then sleeps. A reader has a
+// token, which says where its slot is.
 template <bool kWriterFirst>
 class SharedMutex final : public Lock {
  public:
