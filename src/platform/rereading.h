@@ -57,7 +57,7 @@ class Rereading {
   // be forked while another thread reads.
   static bool begin() noexcept {
     const std::uint64_t mark = Process::mark() | 1;
-    std::uint64_t v = reader_.load(relaxed);  // relaxed: the update looks again
+    std::uint64_t v = reader_.load(relaxed);  // relaxed: the update rechecks
     // acquire: pairs with end, so that this thread has what the last one found.
     return v != mark && reader_.compare_exchange(v, mark, acquire);
   }

@@ -148,7 +148,7 @@ class WaiterList {
     join(node.prev.load(relaxed), node.link.load(relaxed));
   }
 
-  // The node's thread's, from whichever thread.
+  // The priority of the node's thread; may be called by any thread.
   static std::uint32_t priority_of(Node& node) noexcept {
     std::uint32_t p = node.priority.load(relaxed);
     if (p == kNotAsked) {

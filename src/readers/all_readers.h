@@ -13,7 +13,7 @@
 //   reader 1. departs, and learns by that that it is called
 //          2. sums up the departures; if they have reached the target, changes `reached`
 // Destroy is safe: a reader may be late with its step 2, but blocks are type-stable, and a writer
-//   that finds `reached` changed looks again.
+//   that finds `reached` changed rechecks.
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,7 @@ concept ReaderAccess = requires(std::uint32_t place, std::uint64_t domain, std::
   // After heavy_fence: waits until those have left. acquire: their critical sections. Calls
   // before_wait before each wait. Returns false if the deadline (nullptr for none) has passed.
   { Access::wait(domain, deadline, before_wait) } -> std::same_as<bool>;
-  // Empties a section of a closed domain, whichever thread's it is, without heavy_fence. Returns
+  // Empties a section of a closed domain, of any thread, without heavy_fence. Returns
   // false if there is none.
   { Access::vacate_any(domain) } -> std::same_as<bool>;
 };

@@ -61,7 +61,7 @@ class Pools {
     Stack open;
     Stack closed;
     Period<P> period;               // of closed
-    std::uint32_t enough = 2 * kN;  // so many in `open` are looked after
+    std::uint32_t enough = 2 * kN;  // when this many are in `open`, they are checked
   };
 
   // The calling thread's, or nullptr.
@@ -178,7 +178,7 @@ class Pools {
   }
   [[gnu::noinline]] static void recycle_and_trim(Supply& me) noexcept {
     recycle(me);
-    // If a walk lasts, the next look is when so many more nodes were retired.
+    // If a walk lasts, the next check comes when that many more nodes were retired.
     me.enough = me.open.count + 2 * kN;
     if (me.ready.count <= 2 * kN) return;
     while (me.ready.count >= 2 * kN)

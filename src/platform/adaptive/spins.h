@@ -32,7 +32,7 @@ class Spins {
   static constexpr std::uint32_t kFewest = 10;    // pauses where spinning fails
   static constexpr std::uint32_t kUsual = 50;     // where it succeeds, at least
   static constexpr std::uint32_t kShort = 50;     // pauses that are not counted
-  static constexpr std::uint32_t kTriesAll = 32;  // one spin in so many takes the whole budget
+  static constexpr std::uint32_t kTriesAll = 32;  // one spin in this many takes the whole budget
 
   // At start-up, by one thread.
   static void prepare(std::uint32_t most, const Processors& p) noexcept {
