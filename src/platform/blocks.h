@@ -22,7 +22,7 @@ class Blocks {
   static_assert(sizeof(Head) % alignof(Part) == 0);
 
  public:
-  // At start-up, by one thread. Returns false if there is no memory.
+  // Called at start-up, by one thread. Returns false if there is no memory.
   static bool prepare(std::uint32_t parts) noexcept {
     if (parts_ == 0) {
       parts_ = parts;

@@ -65,8 +65,9 @@ inline Deadline within(const Deadline* deadline, std::uint64_t nanoseconds) noex
   if (nanoseconds < d.longer) d.longer = nanoseconds;
   return d;
 }
-// For a thread that woke up because what it waits for had changed, and that has to wait again: its
-// patience is the usual one from now on. Returns whether that is new; then the deadline is `room`.
+// Called by a thread that woke up because what it waits for had changed, and that has to wait
+// again: its patience is the usual one from now on. Returns whether that is new; then the deadline
+// is `room`.
 inline bool as_at_first(const Deadline*& deadline, Deadline& room) noexcept {
   if (deadline == nullptr || deadline->longer == 0) return false;
   room = *deadline;

@@ -21,7 +21,7 @@ class Rereading {
   // Sleeps from one reading to the next: a prime, so that threads that sleep in turn read in turn.
   static constexpr std::uint32_t kEvery = 251;
 
-  // At start-up, by one thread. Returns nullptr if nothing is read again.
+  // Called at start-up, by one thread. Returns nullptr if nothing is read again.
   static void prepare(Again again, const Processors& p) noexcept {
     is_prepared_ = true;
     again_ = again;
@@ -30,7 +30,7 @@ class Rereading {
   }
   static bool is_prepared() noexcept { return is_prepared_; }
 
-  // By a thread that is about to sleep. relaxed: what two threads count at once may be lost.
+  // Called by a thread that is about to sleep. relaxed: what two threads count at once may be lost.
   static void before_sleep() noexcept {
     if (again_ == nullptr) return;
     const std::uint32_t n = sleeps_.load(relaxed) + 1;

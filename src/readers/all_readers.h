@@ -53,7 +53,7 @@ class AllReaders {
     return (arrivals(h) - left) >> 31 != 0;
   }
 
-  // For a writer that makes new readers turn back. Returns false if the deadline has passed.
+  // Called by a writer that makes new readers turn back. Returns false if the deadline has passed.
   static bool wait_for_all(Head& h, const Deadline* deadline) noexcept {
     while (!none(h)) {
       if (!wait_for_some(h, deadline)) return false;

@@ -113,14 +113,14 @@ class Pools {
   }
   // The calling thread has taken it out of a list.
   static void retire(Supply& me, T* n) noexcept { me.open.push(n); }
-  // For a thread that retires without taking. Not in a walk. Never waits.
+  // Called by a thread that retires without taking. Not in a walk. Never waits.
   static void recycle_if_many(Supply& me) noexcept {
     if (me.open.count > me.enough) [[unlikely]]
       recycle_and_trim(me);
   }
 
-  // In a forked child, by the thread that is left, before or at its next use: the other threads'
-  // supplies wait for new threads. Their walks are over.
+  // Called in a forked child, by the thread that is left, before or at its next use: the other
+  // threads' supplies wait for new threads. Their walks are over.
   static void forked() noexcept {
     Supply* me = mine();
     const std::uint64_t here = P::process();

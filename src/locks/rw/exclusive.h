@@ -78,7 +78,7 @@ class Exclusive {
   bool too_many_readers() const noexcept { return word_.load(relaxed) >> 31 != 0; }
   bool idle() const noexcept { return nobody(word_.load(relaxed)); }
 
-  // In a forked child. relaxed: the fork handed on what threads did.
+  // Called in a forked child. relaxed: the fork handed on what threads did.
   bool needs_no_repair(bool written) const noexcept {
     const std::uint32_t v = word_.load(relaxed);
     return (v & kSleepers) == 0 && ((v & kWriter) != 0) == written;
