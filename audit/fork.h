@@ -16,7 +16,7 @@ void after_fork_in_child() noexcept;
 // but its parent did. A thread of this process that has ended is none to be asked for.
 bool is_of_parent(const Me& m, std::uint32_t holder) noexcept;
 
-// In the child: what the thread saved goes into the book again.
+// Called in the child. Enters what the thread saved into the book again.
 void restore_holds(Me& m) noexcept;
 
 }  // namespace lockswap::audit

@@ -31,7 +31,8 @@ class Threads {
   ThreadRecord* take(const Me& m, bool is_watched) noexcept;
   void give(ThreadRecord* record) noexcept;
 
-  // That thread holds one lock less, whichever thread released it. Nothing happens if it has ended.
+  // Notes that the thread holds one lock less, even if another thread released it. Nothing happens
+  // if it has ended.
   void took_rwlock_from(ThreadRecord* record, std::uint64_t serial) noexcept;
   TakenFrom took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept;
   // Where that thread took it, if it holds it.

@@ -37,7 +37,7 @@ struct Thread {
   std::uint32_t number;
   std::uint32_t count;    // points
   std::uint32_t in_a_go;  // points since another thread had a turn
-  std::uint32_t polls;    // so many points more it gives way in a schedule
+  std::uint32_t polls;    // how many points more it gives way in a schedule
   std::int64_t priority;
   const void* object;  // that it waits for
   pthread_t self;
@@ -76,7 +76,7 @@ struct World {
   Turn schedule[kTurns];
   std::uint32_t scheduled;
   bool is_replay;
-  std::uint32_t one_in;  // threads draw new priorities at one in so many points; 0: at none
+  std::uint32_t one_in;  // threads draw new priorities at one in this many points; 0: at none
 };
 
 constinit World* world = nullptr;

@@ -34,7 +34,7 @@ struct Headers {
 };
 Headers headers_of(const link_map& object) noexcept;
 
-// At start-up.
+// Called at start-up.
 void prepare_modules() noexcept;
 
 // The program's own file.

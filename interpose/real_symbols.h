@@ -1,4 +1,5 @@
-// The functions that this library stands before: glibc's, or those of the next library in line.
+// The functions that this library stands before: glibc's, or those of the next library that has
+// them.
 #pragma once
 
 #include "platform/system_mutex.h"

@@ -55,7 +55,7 @@ Beginning* take_beginning() noexcept {
   const std::uint32_t here = Process::worker(), first = next.fetch_add(1, relaxed);
   for (std::uint32_t i = 0; i < kBeginnings; ++i) {
     Beginning& b = beginnings[(first + i) % kBeginnings];
-    std::uint32_t of = b.process.load(relaxed);  // relaxed: the update looks again
+    std::uint32_t of = b.process.load(relaxed);  // relaxed: the update rechecks
     // One that a parent's thread had taken is free. acquire: pairs with give_back.
     if (of != here && b.process.compare_exchange(of, here, acquire)) return &b;
   }

@@ -1,4 +1,4 @@
-// One acquisition and one release, of whatever kind of lock.
+// One acquisition and one release of a lock of any kind.
 #pragma once
 
 #include <cerrno>

@@ -10,7 +10,7 @@ namespace lockswap::profile {
 // Files are FOLDER/<pid>.<n>.lockprof. Returns false if none can be made there; nothing is recorded
 // then.
 bool open_file(const char* folder) noexcept;
-// In a forked child: a new file in the place of the parent's, which stays as it is.
+// Called in a forked child. Opens a new file in place of the parent's, which stays as it is.
 bool reopen_file() noexcept;
 void close_file() noexcept;
 

@@ -172,9 +172,9 @@ inline Me& me() noexcept { return per_thread<Me>; }
 inline constinit World* the_world = nullptr;
 inline World& world() noexcept { return *the_world; }
 
-// At start-up. Returns false if there is no memory.
+// Called at start-up. Returns false if there is no memory.
 bool prepare_world() noexcept;
-// In a forked child, on kernels that do not empty the mapping.
+// Called in a forked child, on kernels that do not empty the mapping.
 void empty_world_of_parent() noexcept;
 
 // Returns whether this process has a file of its own.

@@ -67,7 +67,7 @@ World* map_world() noexcept {
   raw_syscall(SYS_madvise, reinterpret_cast<long>(p), sizeof(World), MADV_WIPEONFORK);
   return static_cast<World*>(p);
 }
-// In a forked child.
+// Called in a forked child.
 template <class World>
 void empty_if_of_parent(World& world) noexcept {
   if (world.is_of_parent()) std::memset(static_cast<void*>(&world), 0, sizeof world);

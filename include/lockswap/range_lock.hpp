@@ -133,13 +133,13 @@ class range_lock {
   held_range try_exclusive() { return try_exclusive(0, UINT64_MAX); }
   /// All units beside others, at once or not.
   held_range try_shared() { return try_shared(0, UINT64_MAX); }
-  /// As try_exclusive, but waits for so long at most.
+  /// Like try_exclusive, but waits for at most that long.
   template <class Rep, class Period>
   held_range try_exclusive_for(std::uint64_t start, std::uint64_t end,
                                std::chrono::duration<Rep, Period> time) {
     return timed_acquire(start, end, LOCKSWAP_RANGE_EXCLUSIVE, time);
   }
-  /// As try_shared, but waits for so long at most.
+  /// Like try_shared, but waits for at most that long.
   template <class Rep, class Period>
   held_range try_shared_for(std::uint64_t start, std::uint64_t end,
                             std::chrono::duration<Rep, Period> time) {

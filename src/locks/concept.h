@@ -36,8 +36,8 @@ template <class Core>
 concept LockCore = requires(Core& core, const Core& glimpse, bool held) {
   // What the lock promises about the order of its threads. Exploration checks that.
   requires std::same_as<decltype(Core::kClaims), const Claims>;
-  // At start-up, by one thread, any number of times: makes queue nodes and blocks possible. Returns
-  // false if there is no address space for them.
+  // Called at start-up, by one thread, any number of times: makes queue nodes and blocks possible.
+  // Returns false if there is no address space for them.
   { Core::prepare() } -> std::same_as<bool>;
   // Called in a forked child before its first acquisition. Returns whether the lock has no trace of
   // threads that do not exist here. `held` says that a hold (of an rwlock, a writer's) is to stay.

@@ -104,7 +104,7 @@ class ArenaChunks {
   struct Chunk {
     Chunk* older;
     std::uint64_t before;              // nodes in older chunks
-    std::uint32_t room;                // for so many nodes
+    std::uint32_t room;                // for this many nodes
     NativeAtomic<std::uint32_t> used;  // the number of the next one
 
     std::uintptr_t nodes() const noexcept {

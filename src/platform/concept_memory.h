@@ -71,7 +71,7 @@ concept PlatformAtomics = requires(typename P::template plain<std::uint64_t>& pl
 template <class P>
 concept PlatformFences = requires(const typename P::template atomic<std::uint64_t>* table,
                                   std::size_t n, std::uint64_t key, bool (*on_hit)(std::size_t)) {
-  // At start-up, by a lock that uses the asymmetric fence. Returns false if there is none.
+  // Called at start-up, by a lock that uses the asymmetric fence. Returns false if there is none.
   { P::prepare_heavy_fence() } -> std::same_as<bool>;
   // Two seq_cst fences that make a pair with each other: the light one costs next to nothing,
   // the heavy one has every processor run a barrier.
@@ -102,7 +102,7 @@ concept PlatformState = requires {
 // look or a late wake at a node in other hands does no harm.
 template <class N, class T>
 concept TypeStableNodes = requires(std::uint32_t handle) {
-  // At start-up, by one thread. Returns false if there is no memory.
+  // Called at start-up, by one thread. Returns false if there is no memory.
   { N::prepare() } -> std::same_as<bool>;
   // Returns the node of a handle that one of the takes has given out. 0 is no node.
   { N::at(handle) } -> std::same_as<T&>;
@@ -127,7 +127,7 @@ concept TypeStableNodes = requires(std::uint32_t handle) {
 template <class B, class Head, class Part>
 concept TypeStableBlocks = requires(Head& head, std::uint32_t i, std::uint64_t address,
                                     bool (*reclaim)(Head&)) {
-  // At start-up, by one thread. Returns false if there is no memory.
+  // Called at start-up, by one thread. Returns false if there is no memory.
   { B::prepare(i) } -> std::same_as<bool>;
   { B::parts() } -> std::same_as<std::uint32_t>;
   { B::part(head, i) } -> std::same_as<Part&>;

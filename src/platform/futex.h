@@ -45,7 +45,7 @@ inline Parked futex_wait(const void* word, std::uint32_t expected, std::uint32_t
   return how;
 }
 
-// The same on all channels, for so many nanoseconds at most. It reads no clock.
+// The same on all channels, for at most that many nanoseconds. It reads no clock.
 inline Parked futex_wait_for(const void* word, std::uint32_t expected, std::uint64_t ns) noexcept {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   const timespec time{static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
@@ -74,7 +74,7 @@ inline std::uint32_t futex_wake_one(const void* word, std::uint32_t channels) no
   return n > 0 ? 1 : 0;
 }
 
-// Returns whether there is memory at that address, of whatever protection, or the kernel doesn't
+// Returns whether there is memory at that address, whatever its protection, or the kernel doesn't
 // say. MS_ASYNC does nothing else.
 inline bool is_mapped(std::uint64_t address) noexcept {
   const std::uint64_t page = address & ~(static_cast<std::uint64_t>(getpagesize()) - 1);

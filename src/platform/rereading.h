@@ -21,7 +21,7 @@ class Rereading {
   // Sleeps from one reading to the next: a prime, so that threads that sleep in turn read in turn.
   static constexpr std::uint32_t kEvery = 251;
 
-  // At start-up, by one thread. Returns nullptr if nothing is read again.
+  // Called at start-up, by one thread. Returns nullptr if nothing is read again.
   static void prepare(Again again, const Processors& p) noexcept {
     is_prepared_ = true;
     again_ = again;
@@ -30,7 +30,7 @@ class Rereading {
   }
   static bool is_prepared() noexcept { return is_prepared_; }
 
-  // By a thread that is about to sleep. relaxed: what two threads count at once may be lost.
+  // Called by a thread that is about to sleep. relaxed: what two threads count at once may be lost.
   static void before_sleep() noexcept {
     if (again_ == nullptr) return;
     const std::uint32_t n = sleeps_.load(relaxed) + 1;
@@ -57,7 +57,7 @@ class Rereading {
   // be forked while another thread reads.
   static bool begin() noexcept {
     const std::uint64_t mark = Process::mark() | 1;
-    std::uint64_t v = reader_.load(relaxed);  // relaxed: the update looks again
+    std::uint64_t v = reader_.load(relaxed);  // relaxed: the update rechecks
     // acquire: pairs with end, so that this thread has what the last one found.
     return v != mark && reader_.compare_exchange(v, mark, acquire);
   }

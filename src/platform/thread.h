@@ -157,8 +157,8 @@ class ThreadExit {
     if (per_thread<State>.phase == Phase::kept) end();
   }
 
-  // At start-up: which thread is the main one. A filter of system calls may come later, and a fork,
-  // after which that thread has another id.
+  // Called at start-up. Notes which thread is the main one. A filter of system calls may come
+  // later, and a fork, after which that thread has another id.
   static void prepare() noexcept {
     main_.store(static_cast<std::uint32_t>(raw_syscall(SYS_getpid)), relaxed);
     if (thread_id() == main_.load(relaxed)) per_thread<State>.phase = Phase::kept;

@@ -51,9 +51,9 @@ struct Pretence {
   }
 };
 
-// At start-up, by one thread. What cannot be read counts as 1, or, of CPUs, as many as the thread
-// may use. `root` is for tests. Allocates nothing; one hundred microseconds on a machine of 72
-// CPUs.
+// Called at start-up, by one thread. What cannot be read counts as 1, or, of CPUs, as many as the
+// thread may use. `root` is for tests. Allocates nothing; one hundred microseconds on a machine of
+// 72 CPUs.
 void read_topology(Pretence pretence = {}, const char* root = "/sys/devices/system") noexcept;
 
 // --- where the calling thread runs, which may be over at once

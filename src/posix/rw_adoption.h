@@ -41,13 +41,13 @@ class RwAdoption {
     return f.contract.compare_exchange(unused, new_generation(f) | P::process(), relaxed);
   }
 
-  // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
+  // Called by pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
   static void begin(Frame& f) noexcept {
     // relaxed: the program hands the object on.
     f.contract.store(new_generation(f) | P::process(), relaxed);
   }
 
-  // At start-up: which numbers of generations locks of this algorithm have.
+  // Which numbers of generations locks of this algorithm have; it is set at start-up.
   static NumberShare& numbers() noexcept { return P::template global<Numbers>().share; }
 
  private:

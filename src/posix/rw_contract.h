@@ -264,8 +264,8 @@ class RwContract {
     if constexpr (EndingCore<Core>) f.core.destroy();
   }
 
-  // Under pthread_rwlock_init, before the bytes are zeroed: they may be those of a lock that was
-  // here and was not destroyed, or anything.
+  // Called by pthread_rwlock_init, before the bytes are zeroed: they may be those of a lock that
+  // was here and was not destroyed, or anything.
   static void before_init(Frame& f) noexcept {
     if constexpr (BlockCore<Core>) f.core.before_init();
   }

@@ -122,7 +122,7 @@ class RangeQueue {
     if (!gate_.compare_exchange(gate, keeper | kBeingClosed, relaxed)) return false;
     start_.store(r.start, relaxed);
     end_.store(r.end, relaxed);
-    // Those that wait for the keeper before, or found no range, look again.
+    // Those that wait for the keeper before, or found no range, recheck.
     wake((gate_.fetch_and(~kBeingClosed, relaxed) | gate) & kSleepers);
     return true;
   }

@@ -181,7 +181,7 @@ class RangeTree {
     if (orphaned) [[unlikely]]
       make_again();
   }
-  // In a forked child: the tree and the counts, from what is in the list.
+  // Called in a forked child. Rebuilds the tree and the counts from what is in the list.
   [[gnu::noinline]] void make_again() noexcept {
     tree_ = {};
     Node* before = nullptr;

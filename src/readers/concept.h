@@ -14,7 +14,7 @@ namespace lockswap {
 template <class Slots, class Frame>
 concept ReaderSlots = requires(const Frame& frame, std::uint32_t token, const Deadline* deadline,
                                bool (&closed)(), void (&before_wait)()) {
-  // At start-up. Returns false if the machine cannot do it.
+  // Called at start-up. Returns false if the machine cannot do it.
   { Slots::prepare() } -> std::same_as<bool>;
   // Publishes the reader. Returns a token, at most 2^20, or 0 if its place is taken.
   { Slots::fill(frame) } -> std::same_as<std::uint32_t>;
@@ -52,7 +52,7 @@ concept ReaderSlots = requires(const Frame& frame, std::uint32_t token, const De
 template <class Access>
 concept ReaderAccess = requires(std::uint32_t place, std::uint64_t domain, std::uint64_t word,
                                 const Deadline* deadline, bool (&closed)(), void (&before_wait)()) {
-  // At start-up. Returns false if the machine cannot do it.
+  // Called at start-up. Returns false if the machine cannot do it.
   { Access::prepare() } -> std::same_as<bool>;
   // Publishes the reader in a section of the calling thread's row. Fails if that is not empty.
   { Access::fill(place, word) } -> std::same_as<bool>;
@@ -70,7 +70,7 @@ concept ReaderAccess = requires(std::uint32_t place, std::uint64_t domain, std::
   // After heavy_fence: waits until those have left. acquire: their critical sections. Calls
   // before_wait before each wait. Returns false if the deadline (nullptr for none) has passed.
   { Access::wait(domain, deadline, before_wait) } -> std::same_as<bool>;
-  // Empties a section of a closed domain, whichever thread's it is, without heavy_fence. Returns
+  // Empties a section of a closed domain, of any thread, without heavy_fence. Returns
   // false if there is none.
   { Access::vacate_any(domain) } -> std::same_as<bool>;
 };

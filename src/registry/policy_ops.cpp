@@ -33,7 +33,7 @@ class Decision {
     return site_.rule < 0 ? kGlibc
                           : policy->rules[site_.rule].runner[static_cast<std::size_t>(kind_)];
   }
-  // By the thread whose decision it is: several may come to an object at once.
+  // Called by the thread whose decision it is, because several may come to an object at once.
   void count() const noexcept { count_catch(kind_, site_, caller_); }
 
  private:

@@ -34,7 +34,7 @@ const RwLockInfo* find_rwlock(const char* name) noexcept;
 // The lock that the configuration names; where it names none, the one that is passed through.
 const RwLockInfo& rwlock_of(const Config& config) noexcept;
 
-// At start-up, replaces `auto` by the names that it stands for here, of rwlock and of mutex.
+// Called at start-up. Replaces `auto` by the names that it stands for here, of rwlock and of mutex.
 void resolve_auto(Config& config) noexcept;
 
 // Makes ready what the configuration asks for and returns its functions. It is called once, at

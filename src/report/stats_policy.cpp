@@ -10,7 +10,7 @@
 namespace lockswap {
 namespace {
 
-// The report has room for so many; the others are counted together.
+// The report has room for this many; the others are counted together.
 constexpr std::size_t kMostPlaces = 150;
 
 bool is_filled(const Catch& c) noexcept {

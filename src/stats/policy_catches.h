@@ -42,7 +42,7 @@ bool prepare_catches() noexcept;
 void count_catch(ObjectKind kind, const CallSite& site, const void* caller) noexcept;
 // Returns nullptr if nothing is counted.
 const Catches* catches() noexcept;
-// In a forked child: its counts begin at 0.
+// Called in a forked child, whose counts begin at 0.
 void reset_catches() noexcept;
 
 }  // namespace lockswap

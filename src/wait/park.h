@@ -47,7 +47,7 @@ struct Park {
       if (pred(v)) return true;
       if (flag != 0) {
         // Also when another sleeper has set the flag. release: a thread that changes the atom next,
-        // and a thread that reads that change, also sees what this thread did before it lay down
+        // and a thread that reads that change, also sees what this thread did before it slept
         // (PF-T: that it took a ticket).
         if (!atom.compare_exchange(v, v | flag, release)) continue;
         v |= flag;

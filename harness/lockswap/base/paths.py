@@ -125,6 +125,6 @@ class Paths:
 
     def _built(self, path: Path) -> Path:
         if not path.exists():
-            cure = "build it with './run.sh build'" if self.installed_commit is None else "install lockswap anew"
+            cure = "build it with './run.sh build'" if self.installed_commit is None else "reinstall lockswap"
             raise UserError(f"{path} is not there; {cure}")
         return path

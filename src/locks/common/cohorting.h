@@ -48,7 +48,7 @@ class Cohorting {
     Local lock;
     typename P::template atomic<std::uint32_t> kept;
 
-    // In a forked child (LockCore). relaxed: the fork handed on what threads did.
+    // Called in a forked child (LockCore). relaxed: the fork handed on what threads did.
     void repair_after_fork(bool held) noexcept {
       lock.repair_after_fork(held);
       if (!held) kept.store(0, relaxed);

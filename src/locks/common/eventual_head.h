@@ -288,7 +288,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
     return false;
   }
   // After a hand-off the next queued thread becomes the head waiter while this one has the lock:
-  // where so many wait, the time that a thread takes to wake up should not be added to each turn.
+  // if many threads wait, the time that a thread takes to wake up should not be added to each turn.
   [[gnu::noinline]] void wake_early() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange in designate_waker decides
     while (needs_waker(v)) {

@@ -25,7 +25,7 @@
 //   and a reader whose patience is over, and which another one in the lock may wait for, does the
 //   same.
 // Deviations: the paper counts the threads that have the lock, too, and moves one into the active
-//   set when the set is empty, or every so many releases. Here a release is the lock's own, and the
+//   set when the set is empty, or at every N-th release. Here a release is the lock's own, and the
 //   holder no longer counts; sets are by processor, and change by time.
 // Space: 128 bytes a CPU, and 256 with the lock below; and that one's block, if it has one.
 // Destroy is safe where it is in the lock below: a thread leaves its lane before it returns.

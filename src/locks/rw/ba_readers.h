@@ -87,7 +87,7 @@ class BaReaderList {
 
   // For tests, when all threads have ended, and in a forked child.
   bool nobody() const noexcept { return rtail_.load(relaxed) == 0; }
-  // In a forked child. The nodes are lost.
+  // Called in a forked child. The nodes are lost.
   void drop_all() noexcept { rtail_.store(0, relaxed); }
 
  private:

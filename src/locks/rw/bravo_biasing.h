@@ -60,7 +60,7 @@ struct BravoBiasing {
   // For P::check. A core that only guesses can't say more.
   static bool is_read(const Frame& f) noexcept { return GuessesReaders<Core> || has_readers(f); }
 
-  // For a reader that holds the underlying lock: counts, and perhaps switches the bias on.
+  // Called by a reader that holds the underlying lock: counts, and perhaps switches the bias on.
   static void consider_bias(Frame& f, Look look) noexcept {
     Count::on(&f, Event::read);
     Revocation::check_bias(f);

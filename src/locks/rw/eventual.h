@@ -186,7 +186,7 @@ class EventualRw : EventualReaders<P, W> {
     release_writer();
   }
 
-  // --- glimpses
+  // --- racy snapshots
   // acquire, all: pair with the releases of those that left.
   bool has_readers() const noexcept { return (word_.load(acquire) & Word::kReaders) != 0; }
   bool has_writer() const noexcept { return (word_.load(acquire) & kLocked) != 0; }

@@ -107,7 +107,7 @@ class GcrRw : public Lanes<P, W, Lock, GcrRw<P, W, Lock>, KnownBy::seal>,
   bool try_write_lock() noexcept { return state_.head().lock.try_write_lock(); }
   void write_unlock() noexcept { state_.held().lock.write_unlock(); }
 
-  // --- glimpses
+  // --- racy snapshots
   bool has_readers() const noexcept {
     Head* const h = state_.peek();
     return h != nullptr && h->lock.has_readers();

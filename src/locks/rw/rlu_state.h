@@ -83,9 +83,8 @@ struct RluState {
     }
   }
 
-  // For a writer with the turn kSectionsInUse cannot be missed: if it was set after this one made
-  // itself seen, readers see that. acquire: pairs with open; without kSectionsInUse, with
-  // read_unlock_any.
+  // A writer with the turn cannot miss kSectionsInUse: if it was set after the writer made itself
+  // seen, readers see that. acquire: pairs with open; without kSectionsInUse, with read_unlock_any.
   bool is_named() const noexcept { return (word().load(acquire) & RluBits::kSectionsInUse) != 0; }
   bool is_read_in_rows() const noexcept { return is_named() && Readers<P>::is_any(domain()); }
 

@@ -9,8 +9,8 @@
 // score is kFaster or more, contention is throttled: threads that find the lock taken back off.
 // Nothing has to be known about what threads do inside and outside of the lock.
 //
-// They sleep for kSleep, and for longer if so many do that they would come back too often. The
-// score decays when contention does.
+// They sleep for kSleep, and for longer if they are so many that they would come back too often.
+// The score decays when contention does.
 //
 // One trial is under way in the process, and begins kPeriod after the last one at the earliest; at
 // a lock whose score is the lowest or the highest, in one of kSeldom periods. The lock's word has a

@@ -32,14 +32,15 @@ class Spins {
   static constexpr std::uint32_t kFewest = 10;    // pauses where spinning fails
   static constexpr std::uint32_t kUsual = 50;     // where it succeeds, at least
   static constexpr std::uint32_t kShort = 50;     // pauses that are not counted
-  static constexpr std::uint32_t kTriesAll = 32;  // one spin in so many takes the whole budget
+  static constexpr std::uint32_t kTriesAll = 32;  // one spin in this many takes the whole budget
 
-  // At start-up, by one thread.
+  // Called at start-up, by one thread.
   static void prepare(std::uint32_t most, const Processors& p) noexcept {
     asked_ = most;
     adapt(p);
   }
-  // By any thread, one at a time. relaxed: threads that spin meanwhile do so by either value.
+  // May be called by any thread, one at a time. relaxed: threads that spin meanwhile do so by
+  // either value.
   static void adapt(const Processors& p) noexcept {
     most_.store(worth_spinning(asked_, p), relaxed);
     beside_.store(std::max<std::uint32_t>(p.whole(), 2) - 1, relaxed);
