@@ -55,6 +55,7 @@ PACKAGES_workloads=(
   'rocksdb-tools program:db_bench'
 )
 PACKAGES_lint=(
+  'abigail-tools program:abidiff' # the binary interface of the libraries that programs link with
   'clang-tidy program:clang-tidy'
   'doxygen program:doxygen' # the reference of the public headers
   'git program:git'
