@@ -70,6 +70,7 @@ PACKAGES_tests=(
   libjemalloc2
   'libmimalloc3|libmimalloc2.0'
   'libtcmalloc-minimal4t64|libtcmalloc-minimal4'
+  'mandoc program:mandoc' # lints the manual pages
   'pkgconf|pkg-config program:pkg-config' # how programs find the installed library
   'strace program:strace' # lockswap trace-vm
   'valgrind program:valgrind'

@@ -51,6 +51,12 @@ def cli() -> None:
     lockswap compare -l auto,ba -- ./batch       measure locks on your program
     lockswap profile -- ./server                 see which locks threads wait for
     lockswap why 4711                            see who holds what in a program that hangs
+
+    \b
+    Exit status, unless a command says otherwise:
+      0        success
+      2        bad input, or something that is missing; a line on stderr says what to do
+      128 + N  ended by signal N, such as 130 after Ctrl-C
     """
 
 
