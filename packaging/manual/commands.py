@@ -202,7 +202,7 @@ def _described(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     """Commands, with what is said of them: on a line above, or after two spaces behind the command."""
     said, commands = "", []
     for line in lines:
-        is_command = re.match(r"\s*(lockswap|build/apps)\S*\s", line)
+        is_command = re.match(r"\s|(lockswap|build/apps)\S*\s", line)
         command, _, remark = line.strip().partition("  ") if is_command else ("", "", line.strip())
         if commands and (remark or not is_command):
             yield said, commands

@@ -119,6 +119,9 @@ def test_everything_is_there(trees: dict[str, Path]) -> None:
             "bin/lockswap",
             "lib/lockswap/bin/lockswap-registry",
             "share/man/man1/lockswap-compare.1",
+            "share/bash-completion/completions/lockswap",
+            "share/zsh/site-functions/_lockswap",
+            "share/fish/vendor_completions.d/lockswap.fish",
         } <= set(files_below(trees[name])), name
         assert files_below(trees[name] / "lib/lockswap/apps/recipes") == files_below(ROOT / "apps/recipes")
         assert files_below(trees[name] / "lib/lockswap/probes") == files_below(ROOT / "tools/probes")
