@@ -67,13 +67,16 @@ PACKAGES_tests=(
   'chromium-driver program:chromedriver'
   'clang program:clang'
   debian-archive-keyring # for the glibcs of other releases
+  'fish program:fish' # completion, by a key in the shell itself; and zsh below
   'libdw1t64|libdw1'     # stacks of programs that were started without lockswap
   libjemalloc2
   'libmimalloc3|libmimalloc2.0'
   'libtcmalloc-minimal4t64|libtcmalloc-minimal4'
+  'mandoc program:mandoc' # lints the manual pages
   'pkgconf|pkg-config program:pkg-config' # how programs find the installed library
   'strace program:strace' # lockswap trace-vm
   'valgrind program:valgrind'
+  'zsh program:zsh'
 )
 PACKAGES_machines=( # emulated, for ./run.sh test --full
   'cpio program:cpio'

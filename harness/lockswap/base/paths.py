@@ -18,6 +18,8 @@ _HOME = _IN_WHEEL if _IN_WHEEL.is_dir() else HARNESS.parent
 _PLACES = (_HOME / "packaging/lockswap.supp", _HOME / "lockswap.supp")
 SUPPRESSIONS = next((file for file in _PLACES if file.is_file()), _PLACES[1])
 _INSTALLED = "installed"  # the file by which an installation is known
+# Where an installation puts campaigns, in words.
+OUTSIDE_OF_A_CHECKOUT = "lockswap-results/NAME here"
 
 
 @dataclass(frozen=True)
@@ -94,9 +96,9 @@ class Paths:
     def results_in_words(self) -> str:
         """Where campaigns go without --out, for the help."""
         if self.installed_commit is not None:
-            return "lockswap-results/NAME here"
+            return OUTSIDE_OF_A_CHECKOUT
         return (
-            "lockswap-results/NAME here for a command or server of your own, results/NAME in lockswap's folder for "
+            f"{OUTSIDE_OF_A_CHECKOUT} for a command or server of your own, results/NAME in lockswap's folder for "
             "workloads"
         )
 
