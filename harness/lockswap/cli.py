@@ -214,7 +214,9 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
         context = click.get_current_context()
         for parameter in context.command.params:
             source = context.get_parameter_source(parameter.name)
-            if parameter.name in options and source is click.core.ParameterSource.COMMANDLINE:
+            is_given = source is click.core.ParameterSource.COMMANDLINE
+            # click before 8.2 says that of an argument without a word, too.
+            if is_given and options.get(parameter.name, ()) != ():
                 what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
                 raise UserError(f"--resume takes everything from the campaign; leave out {what}")
         return compare.resume(resume, with_report, verbose)
