@@ -37,6 +37,7 @@ TASKS = {
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
     "Research": ["predict", "trace-vm"],
+    "Set up a shell": ["completion"],
 }
 
 
@@ -51,6 +52,12 @@ def cli() -> None:
     lockswap compare -l auto,ba -- ./batch       measure locks on your program
     lockswap profile -- ./server                 see which locks threads wait for
     lockswap why 4711                            see who holds what in a program that hangs
+
+    \b
+    Exit status, unless a command says otherwise:
+      0        success
+      2        bad input, or something that is missing; a line on stderr says what to do
+      128 + N  ended by signal N, such as 130 after Ctrl-C
     """
 
 
@@ -207,7 +214,9 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
         context = click.get_current_context()
         for parameter in context.command.params:
             source = context.get_parameter_source(parameter.name)
-            if parameter.name in options and source is click.core.ParameterSource.COMMANDLINE:
+            is_given = source is click.core.ParameterSource.COMMANDLINE
+            # click before 8.2 says that of an argument without a word, too.
+            if is_given and options.get(parameter.name, ()) != ():
                 what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
                 raise UserError(f"--resume takes its settings from the campaign: drop {what}")
         return compare.resume(resume, with_report, verbose)
@@ -810,3 +819,22 @@ def policy_check_command(as_json: bool, preload_first: tuple[str, ...], rules: s
     if not words:
         raise UserError("give the command to run after '--'")
     return check.run(Paths.find(), rules, words, as_json, preload_first)
+
+
+@cli.command("completion", context_settings=SETTINGS, short_help="Print the script by which a shell completes.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish")
+def completion_command(shell: str) -> None:
+    """Print the script by which a shell completes commands, options, locks, mutexes, workloads and campaigns. An
+    installation has the scripts in the shells' own folders.
+
+    \b
+    For this bash:
+      eval "$(lockswap completion bash)"
+    For zsh, in a folder of its fpath:
+      lockswap completion zsh > ~/.zfunc/_lockswap
+    For fish:
+      lockswap completion fish > ~/.config/fish/completions/lockswap.fish
+    """
+    from lockswap.shell import scripts
+
+    print(scripts.script(cli, shell))

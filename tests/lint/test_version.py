@@ -1,4 +1,4 @@
-"""The version stands in three files, which agree, and packages promise what CHANGELOG.md promises."""
+"""The version stands in five files, which agree, and packages promise what CHANGELOG.md promises."""
 
 import re
 from pathlib import Path
@@ -19,6 +19,8 @@ def test_each_part_has_the_version_of_the_newest_entry_of_the_changelog():
     newest = re.search(r"^## (\d+\.\d+\.\d+)$", CHANGELOG, re.MULTILINE)[1]
     assert only(r"^project\(lockswap VERSION ([\d.]+) ", "CMakeLists.txt") == newest
     assert only(r'^VERSION = "([\d.]+)"$', "harness/lockswap/base/version.py") == newest
+    assert only(r"^version: ([\d.]+)$", "CITATION.cff") == newest
+    assert re.match(r"lockswap \(([\d.]+)\)", (ROOT / "debian/changelog").read_text())[1] == newest
 
 
 @pytest.mark.parametrize(("package", "library"), [("interpose/api", "api"), ("structures/src", "structures")])
