@@ -27,7 +27,12 @@ class Checks {
   static const char* end() noexcept { return in_section("unlock outside of a section"); }
   static const char* abort() noexcept {
     if (const char* wrong = in_section("abort outside of a section")) return wrong;
+    if (depth() != 1) return "abort of a section inside of another one, which still reads";
     return mine()->writer_locks != 0 ? "abort while the thread has a writer lock" : nullptr;
+  }
+  static const char* update() noexcept {
+    return depth() != 0 ? "a change that needs a section of its own is made inside of a section"
+                        : nullptr;
   }
   static const char* dereference() noexcept {
     return in_section("dereference outside of a section");

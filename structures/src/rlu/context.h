@@ -40,6 +40,7 @@ struct Context : ClockRow<P> {
     kWriting = 1,    // the section has locked or freed something, or tried to
     kCallbacks = 2,  // callbacks are to be looked after
     kLeased = 4,     // no exit hook could be had: it is given back when the section ends
+    kNamed = 8,      // the section has said how far its commit may be deferred
   };
 
   // --- for readers of other threads
@@ -53,6 +54,7 @@ struct Context : ClockRow<P> {
   Context* conflict = nullptr;  // a lock failed: this one has the object
   bool no_memory = false;       // or there was none
   bool in_callback = false;
+  std::uint32_t limit = 0;         // of deferral, as the section has said; 0: it has not
   std::uint32_t writer_locks = 0;  // that the thread has
   std::uint32_t callbacks = 0;     // that it has given since it last looked after them
   Tallies<P> tallies;
@@ -66,10 +68,11 @@ struct Context : ClockRow<P> {
   std::uint32_t deferred = 0;  // commits in log() that have not taken effect
   bool freeing = false;        // all of log() is written back and unlocked
 
-  // For P::check, of a context that no thread has: nothing is left of the thread before.
+  // For P::check, of a context that no thread has: nothing is left of the thread before. A helper
+  // that was late may still look, and finds nothing to do.
   bool is_at_rest() const noexcept {
     return depth == 0 && writer_locks == 0 && !in_callback && conflict == nullptr && !no_memory &&
-           deferred == 0 && user.load(relaxed) == kFree;
+           deferred == 0 && user.load(relaxed) != kOwner;
   }
 
   Log& log() noexcept { return logs[active]; }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lockswap/rlu.hpp"
+#include "lockswap/rlu_list.hpp"
 
 namespace {
 
@@ -42,6 +43,20 @@ TEST(RluChecksDeathTest, OutsideOfASection) {
   ENDS((void)lockswap_rlu_try_lock(node()), "lock of an object outside of a section");
   ENDS((void)lockswap_rlu_try_lock_const(node()), "lock of an object outside of a section");
   ENDS((void)lockswap::rlu::dereference(node()), "dereference outside of a section");
+}
+
+TEST(RluChecksDeathTest, WhatMustBeOutermost) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const lockswap::rlu::section here;
+  lockswap::rlu::list<int> other;
+  ENDS(other.insert(1), "a change that needs a section of its own is made inside of a section");
+  ENDS(other.remove(1), "a change that needs a section of its own is made inside of a section");
+  ENDS(other.clear(), "a change that needs a section of its own is made inside of a section");
+  lockswap::rlu::section nested;
+  ENDS(lockswap_rlu_abort(), "abort of a section inside of another one");
+  ENDS(nested.abort(), "abort of a section inside of another one");
+  nested.end();
+  EXPECT_EQ(lockswap_rlu_abort(), 0);
 }
 
 TEST(RluChecksDeathTest, WaitsInASection) {
