@@ -159,13 +159,13 @@ class chain {
     before->next = n;
     return true;
   }
-  // False: the node has that item now. Nothing: abort.
+  // Returns false, since the node has that item now, or nothing if the caller must abort.
   static std::optional<bool> assign(section& here, node* at, const T& item) {
     if (!here.lock(at)) return std::nullopt;
     at->item = item;
     return false;
   }
-  // True: removed. Nothing: abort.
+  // Returns true if it was removed, and nothing if the caller must abort.
   static std::optional<bool> remove(section& here, position<T> p) {
     if (!p.found) return false;
     if (!here.lock(p.before) || !here.lock_const(p.at)) return std::nullopt;

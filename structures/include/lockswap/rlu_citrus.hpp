@@ -85,7 +85,7 @@ class citrus : public set_functions<citrus<T, Less>, T> {
          });
   }
 
-  // In the caller's section. Nothing: abort it, and begin again.
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     const place p = at(fresh.item());

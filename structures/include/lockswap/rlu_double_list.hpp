@@ -83,7 +83,7 @@ class double_list : public set_functions<double_list<T, Less>, T> {
     }
   }
 
-  // In the caller's section. Nothing: abort it, and begin again.
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     place* const after = at_or_after(fresh.item());

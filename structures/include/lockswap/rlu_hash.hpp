@@ -54,7 +54,7 @@ class hash_set : public set_functions<hash_set<T, Hash, Less>, T> {
       chain::for_each(heads_[i].get(), f);
   }
 
-  // In the caller's section. Nothing: abort it, and begin again.
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     const auto p = at(fresh.item());

@@ -72,7 +72,7 @@ class list : public set_functions<list<T, Less>, T> {
       f(n->item);
   }
 
-  // In the caller's section. Nothing: abort it, and begin again.
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     const auto p = at(fresh.item());

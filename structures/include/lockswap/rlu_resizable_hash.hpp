@@ -80,7 +80,7 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     });
   }
 
-  // In the caller's section. Nothing: abort it, and begin again.
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     joint* const first = head_of(fresh.item());
