@@ -5,7 +5,6 @@
 #include <cstring>
 #include <pthread.h>
 
-#include "config/auto.h"
 #include "config/config.h"
 #include "config/delay.h"
 #include "config/policy.h"
@@ -20,15 +19,12 @@
 #include "interpose/objects.h"
 #include "interpose/policy_rules.h"
 #include "interpose/real_symbols.h"
+#include "interpose/what_runs.h"
 #include "platform/alone.h"
 #include "platform/error_text.h"
 #include "platform/looks.h"
-#include "platform/object_layout.h"
 #include "platform/process.h"
-#include "platform/processors.h"
-#include "platform/rereading.h"
 #include "platform/say.h"
-#include "platform/syscall.h"
 #include "platform/text.h"
 #include "platform/thread.h"
 #include "platform/topology.h"
@@ -66,61 +62,6 @@ bool swaps_rwlocks() noexcept {
 }
 
 Swapped swapped() noexcept { return {swaps_rwlocks(), swaps_mutexes(config), swaps_conds(config)}; }
-
-// "2 processors", "2 processors (50 % of one by quota)"
-void say_processors(Text& text, const Processors& p) noexcept {
-  text << std::uint64_t{p.allowed} << (p.allowed == 1 ? " processor" : " processors");
-  if (p.quota_percent != kNoQuota) text << " (" << p.quota_percent << " % of one by quota)";
-}
-
-void announce() noexcept {
-  char line[1024];
-  Text text(line, sizeof line);
-  text << "lockswap " LOCKSWAP_VERSION ": ";
-  if (config.policy != nullptr) {
-    text << "policy of " << static_cast<std::uint64_t>(config.policy->count)
-         << (config.policy->count == 1 ? " rule" : " rules");
-  } else {
-    text << "rwlock " << rwlock_of(config).name
-         << (config.rwlock == nullptr ? " (nothing chosen)" : "")
-         << (config.automatic ? " (auto)" : "");
-  }
-  if (swaps_rwlocks() || swaps_mutexes(config)) {
-    text << ", wait " << config.wait;
-    if (config.spin != 0) say_processors(text << " on ", processors_at_start(true));
-  }
-  if (rwlock_of(config).biased) {
-    text << ", " << config.bravo_slots << " slots, N " << config.bravo_n;
-  }
-  if (config.mutex != nullptr) {
-    text << ", mutex " << config.mutex << (config.automatic_mutex ? " (auto)" : "");
-  }
-  if (config.cond != Conds::with_mutex) {
-    text << ", cond " << (config.cond == Conds::own ? "own" : "pthread");
-  }
-  if (swaps_conds(config)) {
-    text << ", pthread_cond_t flags at byte " << std::uint64_t{byte_of(object_layout.cond_flags)};
-  }
-  put_kept(text, ", ", config, "");
-  if (config.automatic) put_auto_reason(text << ", auto as ", kAutoRwlock);
-  if (config.automatic_mutex) put_auto_reason(text << ", mutex auto as ", kAutoMutex);
-  text << ", pid " << static_cast<std::uint64_t>(raw_syscall(SYS_getpid)) << "\n";
-  say(line);
-}
-
-// What was read at start-up, if something else was found since.
-void say_changed_processors() noexcept {
-  Processors now;
-  if (!Rereading::is_prepared() || !Rereading::known(now) || now == processors_at_start(true)) {
-    return;
-  }
-  char line[160];
-  Text text(line, sizeof line);
-  say_processors(text << "lockswap: at the end ", now);
-  say_processors(text << "; at the start ", processors_at_start(true));
-  text << "\n";
-  say(line);
-}
 
 // Puts the profile before the functions that were chosen.
 void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept {
@@ -205,7 +146,8 @@ void choose() noexcept {
     Text(message, sizeof message) << "lockswap: LOCKSWAP_RANGE: " << why;
     refuse(message);
   }
-  if (config.verbose) announce();
+  publish_choice(config, swaps_rwlocks());
+  if (config.verbose) announce(config, swaps_rwlocks());
   RwOps rwlock = *ops;
   WaitOps& waits = chosen.waits;
   resolve_real_waits(waits);

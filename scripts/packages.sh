@@ -74,8 +74,10 @@ PACKAGES_tests=(
   'libmimalloc3|libmimalloc2.0'
   'libtcmalloc-minimal4t64|libtcmalloc-minimal4'
   'mandoc program:mandoc' # lints the manual pages
+  'musl-tools program:musl-gcc' # a program that glibc's loader doesn't start
   'pkgconf|pkg-config program:pkg-config' # how programs find the installed library
   'strace program:strace' # lockswap trace-vm
+  'systemd program:systemd-analyze' # reads the drop-ins of lockswap service
   'valgrind program:valgrind'
   'zsh program:zsh'
 )

@@ -27,6 +27,7 @@ GROUPS = {
             "docs/whatif.md",
             "docs/advise.md",
             "docs/policy.md",
+            "docs/production.md",
             "docs/limits.md",
         ),
         *("docs/installing.md", "examples/*"),

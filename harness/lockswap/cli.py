@@ -36,6 +36,7 @@ TASKS = {
     "Try other locks": ["run", "compare", "report", "list"],
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
+    "Use it in production": ["doctor", "service", "off"],
     "Research": ["predict", "trace-vm"],
     "Set up a shell": ["completion"],
 }
@@ -838,3 +839,123 @@ def completion_command(shell: str) -> None:
     from lockswap.shell import scripts
 
     print(scripts.script(cli, shell))
+
+
+@cli.command("doctor", context_settings=PASS_ON, short_help="Say what this machine and a program allow.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[PID | -- CMD...]")
+def doctor_command(as_json: bool, words: tuple[str, ...]) -> int:
+    """Say what stands in the way of swapped locks, and what to do about it, in one line each. Without an argument it
+    looks at the machine, with a command also at its files, without starting it. Of a running process it says whether
+    lockswap is loaded, which lock runs since when, and what bypasses it.
+
+    \b
+    lockswap doctor
+    lockswap doctor -- ./server --port 8080
+    lockswap doctor 4711
+
+    A line begins with 'ok', with 'note' if it is worth knowing, or with 'stops' if it stands in the way.
+
+    \b
+    Exit status:
+      0    nothing stands in the way
+      1    something does
+      2    bad input
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.doctor import doctor
+
+    return doctor.run(Paths.find(), list(words), as_json)
+
+
+@cli.command("off", context_settings=SETTINGS, short_help="Give new locks of a running program back to glibc.")
+@click.argument("pid", type=click.IntRange(1), metavar="PID")
+def off_command(pid: int) -> int:
+    """Switch lockswap off in a running process: locks that begin from now on are glibc's. Locks that it has already
+    stay as they are until they are destroyed, and so do condition variables, which both kinds of mutexes use. It can't
+    be switched on again but by a restart.
+
+    \b
+    lockswap off 4711
+
+    You must be the process's user or root, and the kernel must let you trace it. See docs/production.md.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.doctor import off
+
+    return off.run(Paths.find(), pid)
+
+
+@cli.group("service", context_settings=SETTINGS, short_help="Swap the locks of a systemd service.")
+def service_group() -> None:
+    """Swap the locks of a systemd service by a drop-in, a small file beside the unit's own. See docs/production.md."""
+
+
+_user = click.option("--user", is_flag=True, help="A service of this user's own manager.")
+_root = click.option(
+    "--root", type=click.Path(path_type=_Path), metavar="DIR", help="A unit below DIR, as in an image that is prepared."
+)
+_now = click.option("--now", is_flag=True, help="Also reload the manager, and restart the unit if it runs.")
+
+
+@service_group.command("enable", context_settings=SETTINGS, short_help="Write the drop-in.")
+@_rwlock
+@_mutex
+@click.option("--cond", metavar="own|pthread", help="Condition variables, as for 'lockswap run'.")
+@click.option("--wait", metavar="POLICY", help="How threads wait: spin, yield or park.  [default: park]")
+@_user
+@_root
+@_now
+@click.argument("unit", metavar="UNIT")
+def service_enable_command(
+    rwlock: str | None,
+    mutex: str | None,
+    cond: str | None,
+    wait: str | None,
+    user: bool,
+    root: _Path | None,
+    now: bool,
+    unit: str,
+) -> int:
+    """Write the file UNIT.d/50-lockswap.conf, which sets LD_PRELOAD and the locks, and show it. What the unit preloads
+    already stays. The exit status is 1 if a setting of the unit stands in the way.
+
+    \b
+    lockswap service enable nginx --rwlock auto --mutex auto
+    lockswap service enable nginx --rwlock auto --now
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.service import service
+
+    paths = Paths.find()
+    library = str(paths.library)
+    manager = service.manager_of(user, root)
+    return service.enable(
+        manager, unit, library, lambda had: service.variables(paths, library, had, rwlock, mutex, cond, wait), now
+    )
+
+
+@service_group.command("disable", context_settings=SETTINGS, short_help="Remove the drop-in.")
+@_user
+@_root
+@_now
+@click.argument("unit", metavar="UNIT")
+def service_disable_command(user: bool, root: _Path | None, now: bool, unit: str) -> int:
+    """Remove the file that 'enable' wrote, and its folder if nothing else is in there."""
+    from lockswap.service import service
+
+    return service.disable(service.manager_of(user, root), unit, now)
+
+
+@service_group.command("status", context_settings=SETTINGS, short_help="Ask the doctor of the running service.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@_user
+@_root
+@click.argument("unit", metavar="UNIT")
+def service_status_command(as_json: bool, user: bool, root: _Path | None, unit: str) -> int:
+    """Say whether the drop-in is there, which settings of the unit stand in its way, and what 'lockswap doctor' says of
+    the service's main process. The exit status is the doctor's."""
+    from lockswap.base.paths import Paths
+    from lockswap.service import service
+
+    return service.status(Paths.find(), service.manager_of(user, root), unit, as_json)

@@ -33,12 +33,13 @@ class MutexLockOps {
   static bool ours(pthread_mutex_t* m) noexcept {
     if (Contract::is_adopted(frame(m))) [[likely]]
       return true;
-    if (!Contract::is_ours(frame(m))) {
-      Count::on(m, Event::mutex_to_glibc);
-      return false;
-    }
-    Contract::adopt(frame(m));
-    return true;
+    return adopt(m);
+  }
+  // The first call on an object, or one on an object of glibc's.
+  [[gnu::noinline]] static bool adopt(pthread_mutex_t* m) noexcept {
+    if (Contract::is_ours(frame(m)) && Contract::adopt(frame(m))) return true;
+    Count::on(m, Event::mutex_to_glibc);
+    return false;
   }
 
   // Called when a fast stage has acquired the mutex.

@@ -1,5 +1,6 @@
 // A lock algorithm behind the functions of POSIX. This level checks time-outs and passes
-// process-shared objects to the system; everything else is in rw_contract.h.
+// process-shared objects, and those that the kill switch left to it, to the system; everything else
+// is in rw_contract.h.
 #pragma once
 
 #include <cerrno>
@@ -36,21 +37,18 @@ class RwLockOps {
 
   static Frame& frame(pthread_rwlock_t* l) noexcept { return *reinterpret_cast<Frame*>(l); }
 
-  // Returns false if the object is process-shared, and so the system's.
+  // Returns false if the object is the system's.
   static bool ours(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
     if (Contract::adopted(frame(l))) [[likely]]
       return true;
     return adopt(l);
   }
-  // The first call on an object, or one on a process-shared object.
+  // The first call on an object, or one on an object of the system's.
   [[gnu::noinline]] static bool adopt(pthread_rwlock_t* l) noexcept {
-    if (frame(l).shared != 0) {
-      Count::on(l, Event::to_glibc);
-      return false;
-    }
-    Contract::adopt(frame(l));
-    return true;
+    if (frame(l).shared == 0 && Contract::adopt(frame(l))) return true;
+    Count::on(l, Event::to_glibc);
+    return false;
   }
 
   enum class Hold : bool { read, write };
@@ -77,7 +75,8 @@ class RwLockOps {
   }
   static int destroy(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
-    if (frame(l).shared != 0 && !Contract::adopted(frame(l))) {
+    const bool is_systems = frame(l).shared != 0 || Contract::is_systems(frame(l));
+    if (is_systems && !Contract::adopted(frame(l))) {
       Count::on(l, Event::to_glibc);
       return system_rwlock.destroy(l);
     }

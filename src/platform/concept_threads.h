@@ -63,6 +63,9 @@ concept PlatformProcesses = requires(std::uint64_t word, std::uint32_t tid, cons
   // `tid` was a thread of that process, which is this one or an ancestor. If it is the thread that
   // forked, returns the id that the thread has here; otherwise returns `tid` itself.
   { P::survivor(tid, word) } -> std::same_as<std::uint32_t>;
+  // Returns whether a lock that begins now is to be the system's. Once that is so it stays so;
+  // threads may see it late.
+  { P::begins_systems() } -> std::same_as<bool>;
   // Returns whether the address is in shared memory. Expensive.
   { P::is_shared(address) } -> std::same_as<bool>;
   // Returns whether a thread reads the system's own lock, or waits to read it. Only a hint.

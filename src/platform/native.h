@@ -18,6 +18,7 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "platform/futex.h"
+#include "platform/kill_switch.h"
 #include "platform/memory.h"
 #include "platform/process.h"
 #include "platform/processors.h"
@@ -79,6 +80,7 @@ struct Native {
   static bool is_ancestor_seal(std::uint64_t seal) noexcept {
     return Process::is_ancestor_seal(seal);
   }
+  static bool begins_systems() noexcept { return KillSwitch::is_off(); }
   using NoSignals = lockswap::NoSignals;
   static std::uint32_t survivor(std::uint32_t tid, std::uint64_t process) noexcept {
     make_survivor_known();

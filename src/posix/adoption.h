@@ -10,7 +10,9 @@
 //   no other process has by chance. The other bits are the owner's.
 //
 //     the word has                      object       a thread that finds it so
-//     Owner::is_new                     new          stores its stamp and the owner's first bits
+//     Owner::is_new                     new          stores its stamp and the owner's first bits;
+//                                                    or kSystemsWord, if P::begins_systems
+//     kSystemsWord                      the system's leaves it to the system, in any process
 //     this process's stamp              adopted      goes on
 //     that stamp without its top bit    in repair    waits for the thread that repairs the object
 //     another process's stamp           inherited,   1. inherited, and nothing to repair: stores
@@ -25,7 +27,9 @@
 //
 // Invariants: the stores of "new" and of steps 1 to 3 (the claim) are compare-exchanges, so one
 //   thread wins, and the others recheck. Only the claimant changes an object in repair. When the
-//   object is adopted nothing is left of the parent's threads but holds.
+//   object is adopted nothing is left of the parent's threads but holds. An object is the system's
+//   from the beginning to its end, or never: kSystemsWord comes in the place of the first stamp, and
+//   only an init takes it away.
 // Strange: a stamp that no ancestor has, or none in an object that is not new: glibc's locks leave
 //   such ones. By its stamp, which has 8 bits, a strange object may pass for an inherited one, and
 //   even for this process's own. So cores don't trust what they find there (SideBlock).
@@ -39,11 +43,17 @@
 
 namespace lockswap {
 
+// The word of an object that was left to the system when it began. No adopted object has it, since
+// it has no stamp.
+inline constexpr std::uint64_t kSystemsWord = 1u << 9;
+
 // What the owner of the word knows about its object.
 template <class O>
 concept AdoptionOwner = requires(O o, std::uint64_t word) {
   // Returns whether nobody has adopted the object yet, and its bytes are those of a new one.
   { o.is_new(word) } -> std::same_as<bool>;
+  // Whether the system has functions for such an object, so that it may be left to it.
+  { O::kMayBeSystems } -> std::convertible_to<bool>;
   // Returns the owner's bits of a new object. Called at each try.
   { o.first_bits() } -> std::same_as<std::uint64_t>;
   // Returns whether a child may use the object as it is. Changes nothing: other threads may have
@@ -94,14 +104,16 @@ class Adoption {
     return !is_inherited(v) && stamp_in(v) != stamp();
   }
 
-  // Called by a thread that found is_done false. Several threads may be here at once.
+  // Called by a thread that found is_done false. Several threads may be here at once. Returns false
+  // if the object is the system's.
   template <AdoptionOwner Owner>
-  static void adopt(Word& word, Owner owner) noexcept {
+  static bool adopt(Word& word, Owner owner) noexcept {
     const std::uint64_t mine = stamp();
     const std::uint64_t in_repair = mine & ~P::kStampTop;
     for (;;) {
       std::uint64_t v = word.load(acquire);  // as in is_done
-      if (stamp_in(v) == mine) return;
+      if (stamp_in(v) == mine) return true;
+      if (Owner::kMayBeSystems && v == kSystemsWord) return false;
       if (stamp_in(v) == in_repair) {
         // relaxed: the next round acquires.
         P::await(Pause::nap, word, relaxed,
@@ -113,16 +125,18 @@ class Adoption {
       // needs_no_repair looks at it.
       const bool inherited = is_inherited(v);
       if (owner.is_new(v)) {
-        if (word.compare_exchange(v, mine | kMark | owner.first_bits(), relaxed)) return;
+        const bool ours = !Owner::kMayBeSystems || !P::begins_systems();
+        const std::uint64_t begun = ours ? mine | kMark | owner.first_bits() : kSystemsWord;
+        if (word.compare_exchange(v, begun, relaxed)) return ours;
       } else if (inherited && owner.needs_no_repair(v)) {
         if (!word.compare_exchange(v, with_stamp(v, mine), relaxed)) continue;
         P::check([&owner] { return owner.is_at_rest(); });
-        return;
+        return true;
       } else if (stamp_in(v) != 0 && P::is_shared(&word)) {
-        if (inherited) return;
+        if (inherited) return true;
         owner.forget_strange();
-        if (!owner.needs_no_repair(v)) return;
-        if (word.compare_exchange(v, with_stamp(v, mine), relaxed)) return;
+        if (!owner.needs_no_repair(v)) return true;
+        if (word.compare_exchange(v, with_stamp(v, mine), relaxed)) return true;
       } else {
         // A signal handler that met the object meanwhile would wait for the thread that it
         // interrupted.
@@ -133,7 +147,7 @@ class Adoption {
             inherited ? owner.repair_after_fork(v) : kMark | owner.begin_anew();
         P::check([&] { return owner.is_at_rest() && stamp_in(word.load(relaxed)) == in_repair; });
         word.store(with_stamp(rest, mine), release);
-        return;
+        return true;
       }
     }
   }

@@ -135,6 +135,7 @@ class Condvar {
   using Adopted = Adoption<P, WordHas::seal, 0, kMark>;
   // For Adoption. relaxed, all: the fork handed on what threads did.
   struct AdoptedCondvar {
+    static constexpr bool kMayBeSystems = false;  // mutexes of ours may be used with it
     Condvar& c;
 
     static bool is_new(std::uint64_t v) noexcept { return v == 0; }

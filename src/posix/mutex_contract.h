@@ -56,10 +56,14 @@ class MutexContract {
 
   // --- whether the object is ours: for each call on an object that is not known to be ours
 
-  // Goes only by the kind. Returns false if the object is glibc's.
-  static bool is_ours(const Frame& f) noexcept { return (f.kind & mutex_kind::kGlibcs) == 0; }
+  // Goes by the kind, and by what was decided when the object began. Returns false if the object is
+  // glibc's. relaxed: the word does not change before the object ends.
+  static bool is_ours(const Frame& f) noexcept {
+    return (f.kind & mutex_kind::kGlibcs) == 0 && f.contract.load(relaxed) != kSystemsWord;
+  }
 
-  static void adopt(Frame& f) noexcept { Adopted::adopt(f.contract, AdoptedMutex{f}); }
+  // Returns false if the object is glibc's: it begins now, or has just begun.
+  static bool adopt(Frame& f) noexcept { return Adopted::adopt(f.contract, AdoptedMutex{f}); }
   static bool is_adopted(const Frame& f) noexcept { return Adopted::is_done(f.contract); }
 
   // Called by pthread_mutex_init, before the bytes are zeroed: they may be those of a mutex that
@@ -70,8 +74,9 @@ class MutexContract {
   // Called by pthread_mutex_init, on an object that is zero but for its kind: nobody else may use
   // it.
   static void begin(Frame& f) noexcept {
+    const std::uint64_t ours = P::seal() | kMark | our_kind(f);
     // relaxed: the program hands the object on.
-    f.contract.store(P::seal() | kMark | our_kind(f), relaxed);
+    f.contract.store(P::begins_systems() ? kSystemsWord : ours, relaxed);
   }
 
   // --- the stages. A fast one returns 0, or what the slow one goes on with.
@@ -281,6 +286,7 @@ class MutexContract {
 
   // For Adoption; `v` is the contract word.
   struct AdoptedMutex {
+    static constexpr bool kMayBeSystems = true;
     Frame& f;
 
     static bool is_new(std::uint64_t v) noexcept { return v == 0; }

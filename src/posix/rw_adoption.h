@@ -30,7 +30,11 @@ class RwAdoption {
 
  public:
   static bool is_done(const Frame& f) noexcept { return Adopted::is_done(f.contract); }
-  static void adopt(Frame& f) noexcept { Adopted::adopt(f.contract, Owner{f}); }
+  static bool adopt(Frame& f) noexcept { return Adopted::adopt(f.contract, Owner{f}); }
+  // relaxed: the word does not change before the object ends.
+  static bool is_systems(const Frame& f) noexcept {
+    return f.contract.load(relaxed) == kSystemsWord;
+  }
 
   // For an object that nobody has used. Does nothing if its word is not 0 any more: another thread
   // may have made it another lock's, or the system's (registry/policy_ops.h).
@@ -43,8 +47,9 @@ class RwAdoption {
 
   // Called by pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
   static void begin(Frame& f) noexcept {
+    const std::uint64_t ours = new_generation(f) | P::process();
     // relaxed: the program hands the object on.
-    f.contract.store(new_generation(f) | P::process(), relaxed);
+    f.contract.store(P::begins_systems() ? kSystemsWord : ours, relaxed);
   }
 
   // Which numbers of generations locks of this algorithm have; it is set at start-up.
@@ -53,6 +58,7 @@ class RwAdoption {
  private:
   // For Adoption; `v` is the contract word.
   struct Owner {
+    static constexpr bool kMayBeSystems = true;
     Frame& f;
 
     // glibc's lock leaves words of its own where a lock of ours that is free has zeroes.

@@ -88,7 +88,8 @@ class RwContract {
 
   // --- adoption: a call on an object that this process has not adopted comes here first
   static bool adopted(const Frame& f) noexcept { return Adopted::is_done(f); }
-  static void adopt(Frame& f) noexcept { Adopted::adopt(f); }
+  static bool adopt(Frame& f) noexcept { return Adopted::adopt(f); }  // false: it is the system's
+  static bool is_systems(const Frame& f) noexcept { return Adopted::is_systems(f); }
   static bool adopt_unused(Frame& f) noexcept { return Adopted::adopt_unused(f); }
   static void begin(Frame& f) noexcept { Adopted::begin(f); }
   static void set_numbers(NumberShare share) noexcept { Adopted::numbers() = share; }

@@ -8,7 +8,9 @@
 #include "locks/common/rw_layout.h"
 #include "ops/counted_mutex.h"
 #include "ops/system_ops.h"
+#include "platform/kill_switch.h"
 #include "platform/native.h"
+#include "posix/adoption.h"
 #include "posix/rw_word.h"
 #include "registry/mutex_forms.h"
 #include "registry/mutexes.h"
@@ -27,7 +29,9 @@ constinit const Policy* policy = nullptr;
 class Decision {
  public:
   Decision(ObjectKind kind, const void* object, const void* caller) noexcept
-      : kind_(kind), caller_(caller), site_(find_rule(*policy, kind, object, caller)) {}
+      : kind_(kind),
+        caller_(caller),
+        site_(KillSwitch::is_off() ? CallSite{} : find_rule(*policy, kind, object, caller)) {}
 
   Runner runner() const noexcept {
     return site_.rule < 0 ? kGlibc
@@ -53,9 +57,8 @@ constinit RwRunner rw_runners[kMostRunners]{};
 
 using Word = RwWord<Native>;
 struct AnyCore {};
-// A bit that no lock of ours ever sets in the contract word; it has no stamp. It fits into a
-// comparison instruction.
-constexpr std::uint64_t kGlibcsWord = Word::kGuest;
+// It fits into a comparison instruction.
+constexpr std::uint64_t kGlibcsWord = kSystemsWord;
 
 NativeAtomic<std::uint64_t>& word_of(pthread_rwlock_t* l) noexcept {
   return reinterpret_cast<RwFrame<Native, AnyCore>*>(l)->contract;

@@ -33,6 +33,7 @@ Cases all_cases() {
 #undef MUTEX
 #undef MUTEX_NAME
   add_block_cases(cases);
+  add_switch_cases(cases);
   mark_contained(cases);
   return cases;
 }

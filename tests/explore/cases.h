@@ -12,5 +12,6 @@ Cases range_cases();
 // Condition variables beside a mutex like glibc's.
 void add_cond_cases(Cases& cases);
 void add_block_cases(Cases& cases);
+void add_switch_cases(Cases& cases);
 
 }  // namespace lockswap::explore

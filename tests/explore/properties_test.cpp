@@ -12,6 +12,7 @@
 
 #include "lock_under_test.h"
 #include "runner.h"
+#include "switched.h"
 #include "toy.h"
 #include "wait/park.h"
 #include "wait/spin.h"
@@ -254,6 +255,17 @@ int main() {
     c.destroys = true;
     check(c, {}, "load of an object that is gone");
     check(c, {.schedule = Schedule::pct}, "load of an object that is gone");
+  }
+  {
+    // Why the kill switch leaves locks alone that have begun.
+    static SwitchedMutex<Existing::is_handed_on> lock;
+    Case c;
+    c.name = "handed on";
+    c.lock = &lock;
+    c.threads = {"W u W u", "W u"};
+    c.may_switch_off = true;
+    for (const MemoryModel memory : {MemoryModel::c11, MemoryModel::tso, MemoryModel::sc})
+      check(c, {.memory = memory}, "data race: ");
   }
   check_file("../src/locks/rw/cohort.h", "cohort.h", true);
   check_file("../src/locks/rw/cohort.h", "rw/cohort.h", true);

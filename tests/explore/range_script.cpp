@@ -219,6 +219,7 @@ Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& th
     for (std::size_t i = 0; i < Explored::identities.size(); ++i)
       Explored::identities[i] = i + 1;
     Explored::tick = 0;
+    Explored::may_begin_systems = false;
     Explored::patience = 0;
     Explored::take_back_after = gates_open ? 1 : 0;
     world->lock->begin();

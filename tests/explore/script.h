@@ -71,7 +71,8 @@ struct Case {
   bool wakes_in_order = false;
   // A lock's second wake-up of one thread on a word waits until a thread has looked.
   bool wakes_one_at_a_time = false;
-  bool zeroed = false;  // nobody has initialised the lock
+  bool zeroed = false;          // nobody has initialised the lock
+  bool may_switch_off = false;  // the kill switch may be turned at any moment
   bool destroys = false;
   bool in_larger = false;  // another case of the run with each change contains this one
   // How many acquisitions there were before the script begins.

@@ -78,7 +78,7 @@ def words(items: Iterable[object]) -> str:
 
 def plural(count: int, word: str) -> str:
     """'1 process', '2 processes'."""
-    return f"{count} {word}{'' if count == 1 else 'es' if word.endswith('s') else 's'}"
+    return f"{count} {word}{'' if count == 1 else 'es' if word.endswith(('s', 'x')) else 's'}"
 
 
 def time(ns: float) -> str:

@@ -188,21 +188,26 @@ def glimpse(pid: int, tid: int) -> Glimpse | None:
 
 def refusal(pid: int) -> str:
     """Why the kernel does not let this process be traced, and what to do."""
-    begin = f"process {pid} runs without lockswap, and the kernel does not let you look into it: "
     start = "start it with `lockswap profile -- CMD` next time"
+    begin = f"process {pid} runs without lockswap, and the kernel does not let you look into it: "
+    return f"{begin}{who_may_trace(start)}"
+
+
+def who_may_trace(otherwise: str) -> str:
+    """Why the kernel does not let another process be traced, and who may; or what to do otherwise."""
     if os.geteuid() == 0:
-        return f"{begin}root has no CAP_SYS_PTRACE here; give it to the container, ask from outside of it, or {start}"
+        return f"root has no CAP_SYS_PTRACE here; give it to the container, ask from outside of it, or {otherwise}"
     try:
         scope = _YAMA.read_text().strip()
     except OSError:
         scope = "0"
     if scope == "3":
-        return f"{begin}{_YAMA} is 3, which forbids it to all until the next boot; {start}"
+        return f"{_YAMA} is 3, which forbids it to all until the next boot; {otherwise}"
     if scope == "2":
-        return f"{begin}{_YAMA} is 2, so only root may; ask as root, or {start}"
+        return f"{_YAMA} is 2, so only root may; ask as root, or {otherwise}"
     if scope == "1":
-        return f"{begin}{_YAMA} is 1; ask as root, or set it to 0 (sysctl kernel.yama.ptrace_scope=0), or {start}"
-    return f"{begin}ask as its user or as root, or {start}"
+        return f"{_YAMA} is 1; ask as root, or set it to 0 (sysctl kernel.yama.ptrace_scope=0), or {otherwise}"
+    return f"ask as its user or as root, or {otherwise}"
 
 
 def is_libc(file: str) -> bool:

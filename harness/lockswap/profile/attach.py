@@ -91,6 +91,13 @@ class Attached:
         """The mapped files, and where each mapping of theirs begins, the lowest first."""
         return [(one.begin, one.path) for one in self._maps if one.path.startswith("/")]
 
+    def file_at(self, address: int) -> str | None:
+        """The file that is mapped there; None: there is none."""
+        i = bisect_right([one.begin for one in self._maps], address) - 1
+        if i < 0 or address >= self._maps[i].end or not self._maps[i].path.startswith("/"):
+            return None
+        return self._maps[i].path
+
     def modules(self) -> list[dict]:
         """The mapped files as a recording has them, but for their build-ids."""
         begins: dict[str, int] = {}

@@ -87,6 +87,7 @@ struct Modelled {
   static bool is_ancestor(std::uint64_t) { return true; }
   static bool is_ancestor_seal(std::uint64_t) { return true; }
   static std::uint32_t survivor(std::uint32_t id, std::uint64_t) { return id; }
+  static bool begins_systems() { return false; }
   static bool is_shared(const void*) { return false; }
   static bool is_blank(const void*, std::size_t) { return true; }
   struct NoSignals {

@@ -110,6 +110,10 @@ struct Explored {
     const int thread = machine.survivor();
     return id == tid_of(ancestor, thread) ? tid_of(machine.process(), thread) : id;
   }
+  // Where a case asks for it, any look finds it so or not: it may be turned at any moment, and seen
+  // late.
+  static inline bool may_begin_systems = false;
+  static bool begins_systems() { return may_begin_systems && machine.happens(); }
   static bool is_shared(const void*) { return false; }
   static bool is_blank(const void*, std::size_t) { return true; }
   struct NoSignals {

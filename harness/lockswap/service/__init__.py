@@ -1,0 +1,1 @@
+"""`lockswap service`: swapped locks in a systemd unit, by a drop-in."""
