@@ -28,8 +28,8 @@
 // Invariants: the stores of "new" and of steps 1 to 3 (the claim) are compare-exchanges, so one
 //   thread wins, and the others recheck. Only the claimant changes an object in repair. When the
 //   object is adopted nothing is left of the parent's threads but holds. An object is the system's
-//   from the beginning to its end, or never: kSystemsWord comes in the place of the first stamp, and
-//   only an init takes it away.
+//   from the beginning to its end, or never: kSystemsWord comes in the place of the first stamp,
+//   and only an init takes it away.
 // Strange: a stamp that no ancestor has, or none in an object that is not new: glibc's locks leave
 //   such ones. By its stamp, which has 8 bits, a strange object may pass for an inherited one, and
 //   even for this process's own. So cores don't trust what they find there (SideBlock).
