@@ -33,7 +33,7 @@ _command = click.argument("command", nargs=-1, required=True, type=click.UNPROCE
 
 # How `lockswap --help` lists the commands.
 TASKS = {
-    "Try other locks": ["run", "compare", "report", "list"],
+    "Try other locks": ["run", "compare", "report", "export", "list"],
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
     "Use it in production": ["doctor", "service", "off"],
@@ -305,6 +305,31 @@ def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None
         print(file)
     else:
         terminal.show(found, file)
+
+
+@cli.command("export", context_settings=SETTINGS, short_help="Write what a paper needs of a comparison.")
+@click.option(
+    "--to",
+    type=click.Path(path_type=_Path),
+    metavar="FOLDER",
+    help="Write to FOLDER. Default: CAMPAIGN-export here, after the campaign's name.",
+)
+@click.argument("campaign", type=click.Path(path_type=_Path), metavar="CAMPAIGN")
+def export_command(to: _Path | None, campaign: _Path) -> int:
+    """Write what a paper needs of a campaign, which is the folder that 'lockswap compare' wrote: all figures as CSV and
+    Parquet, plots as PDF and SVG, the exact versions, a recipe of a container that runs the same comparison again, and
+    a CITATION.cff for lockswap and the papers of the locks.
+
+    \b
+    lockswap export lockswap-results/2026-11-29-101500
+    lockswap export results/2026-11-locktorture --to artifact
+
+    Parquet needs the Python package arro3-io. Without it there is CSV alone, and a line says how to install it.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.paper import export
+
+    return export.run(Paths.find(), campaign, to)
 
 
 @cli.command("audit", context_settings=PASS_ON, short_help="Check how a program uses its locks: is a swap safe?")

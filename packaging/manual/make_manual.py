@@ -12,7 +12,6 @@ compared by default. If a package of Python or doxygen is missing, one line says
 # ruff: noqa: E402 (where our modules are comes first)
 
 import argparse
-import re
 import shutil
 import sys
 import tempfile
@@ -35,15 +34,10 @@ except ModuleNotFoundError as error:
 from page import Page
 
 from lockswap.base.version import VERSION
+from lockswap.paper.papers import RELEASED
 
 PARTS = ("command", "preload", "development", "structures")
 RELATED = [("lockswap", 1), ("lockswap-run", 1), ("lockswap_range_lock", 3), ("pthreads", 7), ("ld.so", 8)]
-
-
-def released() -> str:
-    """The version's date, so that two builds of a tree are the same."""
-    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    return re.search(r"^date-released: '?([0-9-]+)", text, re.MULTILINE)[1]
 
 
 def pages_of(part: str, build: Path, doxygen: str) -> Iterator[Page]:
@@ -59,10 +53,10 @@ def pages_of(part: str, build: Path, doxygen: str) -> Iterator[Page]:
 
 
 def write(page: Page, out: Path) -> None:
-    """The page, and a link to it under each other name."""
+    """The page, and a link to it under each other name. Its date is the version's: builds of a tree are the same."""
     file = out / page.file
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(page.text(VERSION, released()), encoding="utf-8")
+    file.write_text(page.text(VERSION, RELEASED), encoding="utf-8")
     for name in page.also:
         link = file.with_name(f"{name}.{page.section}")
         link.unlink(missing_ok=True)

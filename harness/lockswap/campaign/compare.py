@@ -101,7 +101,8 @@ def resume(path: Path, with_report: bool = True, verbose: bool = False) -> int:
 def _look_first(plan: Plan, request: Request) -> None:
     _probe(plan, request)
     paths = plan.setup.paths
-    plan.folder.write_env(machine.environment(paths, Registry.load(paths).version, plan.setup.events))
+    programs = [program for job in plan.jobs for program in job.recipe.programs(paths.apps)]
+    plan.folder.write_env(machine.environment(paths, Registry.load(paths).version, plan.setup.events, programs))
 
 
 def _interrupted(plan: Plan) -> int:

@@ -52,7 +52,7 @@ def write(findings: Findings, out: Path | None = None) -> Path:
     advice = list(map(str, findings.advice))
     data = export.as_json(campaign, findings.sentences, advice, findings.verdict, findings.brief)
     derived = {
-        "summary.csv": _csv(campaign),
+        "summary.csv": summary(campaign),
         "summary.json": json.dumps(data, indent=2, allow_nan=False) + "\n",
     }
     for name, content in derived.items():
@@ -78,7 +78,8 @@ def _draw(campaign: measured.Campaign, styles: dict[str, LockStyle], to: Path | 
     return drawn
 
 
-def _csv(campaign: measured.Campaign) -> str:
+def summary(campaign: measured.Campaign) -> str:
+    """The text of summary.csv."""
     out = io.StringIO()
     writer = csv.DictWriter(out, export.SUMMARY_COLUMNS, lineterminator="\n", restval="")
     writer.writeheader()

@@ -34,6 +34,7 @@ VALUES: dict[str, tuple[Callable[[], Names] | str, ...]] = {
     "--pid": (of.processes,),
     "PID": (of.processes,),
     "FOLDERS": (of.campaigns, FOLDER),
+    "CAMPAIGN": (of.campaigns, FOLDER),
     "COMMAND": (FILE,),
     "RULES": (of.policies, FILE),
     "NAME": (of.lists, of.rwlocks, of.mutexes, of.range_locks, of.variables, of.waits, of.workloads),
