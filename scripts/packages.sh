@@ -71,6 +71,7 @@ PACKAGES_tests=(
   'libmimalloc3|libmimalloc2.0'
   'libtcmalloc-minimal4t64|libtcmalloc-minimal4'
   'pkgconf|pkg-config program:pkg-config' # how programs find the installed library
+  'prometheus program:promtool' # what scrapes lockswap metrics
   'strace program:strace' # lockswap trace-vm
   'valgrind program:valgrind'
 )
