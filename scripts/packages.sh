@@ -76,6 +76,7 @@ PACKAGES_tests=(
   'mandoc program:mandoc' # lints the manual pages
   'musl-tools program:musl-gcc' # a program that glibc's loader doesn't start
   'pkgconf|pkg-config program:pkg-config' # how programs find the installed library
+  'prometheus program:promtool' # what scrapes lockswap metrics
   'strace program:strace' # lockswap trace-vm
   'systemd program:systemd-analyze' # reads the drop-ins of lockswap service
   'valgrind program:valgrind'

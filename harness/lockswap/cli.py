@@ -35,6 +35,7 @@ _command = click.argument("command", nargs=-1, required=True, type=click.UNPROCE
 TASKS = {
     "Try other locks": ["run", "compare", "report", "export", "list"],
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
+    "Watch programs in production": ["metrics"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
     "Use it in production": ["doctor", "service", "off"],
     "Research": ["predict", "trace-vm"],
@@ -563,22 +564,53 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     """Show every second which locks a running program's threads wait for, and where they are held. If the program
-    was started under `lockswap profile`, or with LOCKSWAP_PROFILE, all its lock calls are counted. Any other is sampled
-    from outside, as by `lockswap profile --pid`.
+    was started under `lockswap profile`, or with LOCKSWAP_PROFILE, all its lock calls are counted. With
+    LOCKSWAP_METRICS, the table is made from its counts. Any other program is sampled from outside, as by `lockswap
+    profile --pid`.
 
     \b
     lockswap top 4711
     lockswap top --count 1 --interval 10 4711
     """
     from lockswap.base.paths import Paths
+    from lockswap.metrics import top as counted_top
     from lockswap.profile import sampled_report
     from lockswap.profile import top as live_top
     from lockswap.profile.attach import WithoutLockswapError
 
+    if counted_top.counts(pid):
+        return counted_top.run(pid, top, interval, count)
     try:
         return live_top.run(Paths.find(), pid, top, interval, count)
     except WithoutLockswapError:
         return sampled_report.each_second(pid, top, interval, count)
+
+
+@cli.command("metrics", context_settings=SETTINGS, short_help="Print what programs count, for Prometheus.")
+@click.option("--listen", metavar="[HOST]:PORT", help="Serve a folder by HTTP, at /metrics, until Ctrl-C.")
+@click.option("--text", is_flag=True, help="Print Prometheus's older text format, for node_exporter's textfiles.")
+@click.option("--clean", is_flag=True, help="Remove the files of processes that have ended, once they are printed.")
+@click.argument("subject", metavar="PID|DIR")
+def metrics_command(listen: str | None, text: bool, clean: bool, subject: str) -> int:
+    """Print the acquisitions, waits and wait times of programs that run with LOCKSWAP_METRICS=DIR and the library, in
+    the OpenMetrics text format: of one process, or of all that have a file in a folder, also of those that ended.
+
+    \b
+    lockswap metrics 4711
+    lockswap metrics /run/lockswap
+    lockswap metrics --listen localhost:9464 --clean /run/lockswap
+
+    The programs themselves have no thread and no socket for that. See docs/metrics.md.
+    """
+    if listen is not None:
+        if text:
+            raise UserError("--listen answers each scraper in the format that it asks for; leave out --text")
+        from lockswap.metrics import serve
+
+        return serve.run(subject, listen, clean)
+    from lockswap.metrics import scrape
+
+    return scrape.run(subject, text, clean)
 
 
 @cli.command("trace-vm", context_settings=PASS_ON, short_help="Record mapping calls and page faults, to replay them.")

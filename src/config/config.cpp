@@ -6,6 +6,7 @@
 #include "config/auto.h"
 #include "config/delay.h"
 #include "config/environment.h"
+#include "config/metrics.h"
 #include "config/policy.h"
 #include "config/profile_folder.h"
 #include "platform/text.h"
@@ -48,6 +49,11 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_PROFILE", "DIR", "",
      "record which locks hurt, and which lines wait and hold, in files of this folder; read by "
      "'lockswap profile'"},
+    {"LOCKSWAP_METRICS", "DIR", "",
+     "count acquisitions and waits in files of this folder, for monitoring; read by 'lockswap "
+     "metrics', see 'docs/metrics.md'"},
+    {"LOCKSWAP_METRICS_HOLDS", "0 or 1", "0",
+     "1: with LOCKSWAP_METRICS, also time how long locks are held"},
     {"LOCKSWAP_DELAY", "RULE:+5us", "",
      "lengthen each hold of the rule's locks by this time, or with 'after+5us' add it after them; "
      "used by 'lockswap whatif', see 'docs/whatif.md'"},
@@ -181,14 +187,26 @@ void read_stats(Reader& reader, Config& config) noexcept {
 
 // A folder that is not there is said when the file cannot be made.
 constinit char profile_files[kLongestFile + 1];
-void read_profile(Reader& reader) noexcept {
-  const char* v = environment_value("LOCKSWAP_PROFILE");
+constinit char metrics_files[kLongestFile + 1];
+void read_folder(Reader& reader, const char* name, char* into) noexcept {
+  const char* v = environment_value(name);
   if (v == nullptr || !reader.ok()) return;
   if (std::strlen(v) > kLongestFile) {
-    reader.complain("LOCKSWAP_PROFILE", "...") << "is longer than " << kLongestFile << " bytes";
+    reader.complain(name, "...") << "is longer than " << kLongestFile << " bytes";
     return;
   }
-  Text(profile_files, sizeof profile_files) << v;
+  Text(into, kLongestFile + 1) << v;
+}
+
+constinit bool metrics_holds = false;
+void read_metrics(Reader& reader) noexcept {
+  constexpr char kName[] = "LOCKSWAP_METRICS";
+  read_folder(reader, kName, metrics_files);
+  reader.flag("LOCKSWAP_METRICS_HOLDS", metrics_holds);
+  if (metrics_files[0] != 0 && profile_files[0] != 0 && reader.ok()) {
+    reader.complain(kName, metrics_files)
+        << "does not go with LOCKSWAP_PROFILE, which counts more; unset one of the two";
+  }
 }
 
 void read_delayed(Reader& reader, char* message, std::uint32_t size) noexcept {
@@ -259,6 +277,8 @@ void reject_unknown(Reader& reader) noexcept {
 Options options() noexcept { return {kOptions, static_cast<int>(std::size(kOptions))}; }
 
 const char* profile_folder() noexcept { return profile_files[0] != 0 ? profile_files : nullptr; }
+const char* metrics_folder() noexcept { return metrics_files[0] != 0 ? metrics_files : nullptr; }
+bool metrics_count_holds() noexcept { return metrics_holds; }
 
 bool read_config(Config& config, const Names& names, char* message, std::uint32_t size) noexcept {
   Reader reader(message, size);
@@ -284,7 +304,8 @@ bool read_config(Config& config, const Names& names, char* message, std::uint32_
         << "is not a power of two; choose one from 16 to 1048576";
   }
   read_stats(reader, config);
-  read_profile(reader);
+  read_folder(reader, "LOCKSWAP_PROFILE", profile_files);
+  read_metrics(reader);
   read_delayed(reader, message, size);
   return reader.ok();
 }

@@ -20,7 +20,7 @@ def test_each_part_has_the_version_of_the_newest_entry_of_the_changelog():
     newest = re.search(r"^## (\d+\.\d+\.\d+)$", CHANGELOG, re.MULTILINE)[1]
     assert only(r"^project\(lockswap VERSION ([\d.]+) ", "CMakeLists.txt") == newest
     assert only(r'^VERSION = "([\d.]+)"$', "harness/lockswap/base/version.py") == newest
-    assert only(r"^version: "([\d.]+)"$", "CITATION.cff") == newest
+    assert only(r'^version: "([\d.]+)"$', "CITATION.cff") == newest
     assert re.match(r"lockswap \(([\d.]+)\)", (ROOT / "debian/changelog").read_text())[1] == newest
 
 
