@@ -47,7 +47,7 @@ constexpr Option kOptions[] = {
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
     {"LOCKSWAP_PROFILE", "DIR", "",
      "record which locks hurt, and which lines wait and hold, in files of this folder; read by "
-     "'lockswap profile'"},
+     "'lockswap report'"},
     {"LOCKSWAP_DELAY", "RULE:+5us", "",
      "lengthen each hold of the rule's locks by this time, or with 'after+5us' add it after them; "
      "used by 'lockswap whatif', see 'docs/whatif.md'"},
