@@ -36,7 +36,8 @@ TASKS = {
     "Try other locks": ["run", "compare", "report", "list"],
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
-    "Research": ["trace-vm"],
+    "Research": ["predict", "trace-vm"],
+    "Set up a shell": ["completion"],
 }
 
 
@@ -51,6 +52,12 @@ def cli() -> None:
     lockswap compare -l auto,ba -- ./batch       measure locks on your program
     lockswap profile -- ./server                 see which locks threads wait for
     lockswap why 4711                            see who holds what in a program that hangs
+
+    \b
+    Exit status, unless a command says otherwise:
+      0        success
+      2        bad input, or something that is missing; a line on stderr says what to do
+      128 + N  ended by signal N, such as 130 after Ctrl-C
     """
 
 
@@ -207,7 +214,9 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
         context = click.get_current_context()
         for parameter in context.command.params:
             source = context.get_parameter_source(parameter.name)
-            if parameter.name in options and source is click.core.ParameterSource.COMMANDLINE:
+            is_given = source is click.core.ParameterSource.COMMANDLINE
+            # click before 8.2 says that of an argument without a word, too.
+            if is_given and options.get(parameter.name, ()) != ():
                 what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
                 raise UserError(f"--resume takes its settings from the campaign: drop {what}")
         return compare.resume(resume, with_report, verbose)
@@ -579,6 +588,95 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     return trace_vm.run(list(command), out, synthesise, processes)
 
 
+@cli.command("predict", context_settings=SETTINGS, short_help="Model how locks do on a machine that isn't here.")
+@click.option("--machine", metavar="NAME|FILE.toml", help="The machine; --list shows those that come along.")
+@click.option("--workload", "-w", default="rwbench", show_default=True, metavar="NAME", help="What its threads do.")
+@click.option(
+    "--writes",
+    type=click.FloatRange(0, 1),
+    default=0.01,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the acquisitions that write.",
+)
+@click.option("--rwlock", "-l", metavar="LOCKS", help="Reader-writer locks, with commas between.")
+@click.option("--mutex", "-m", metavar="MUTEXES", help="Mutexes, with commas between.")
+@click.option(
+    "--threads",
+    metavar="N,N...",
+    help="How many threads. Default: 1, 2, 4 ... to all hardware threads of the machine.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(2),
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="How often to draw what isn't known of the machine. Fewer are faster and less sure.",
+)
+@click.option(
+    "--virtual",
+    "virtual_ms",
+    type=click.FloatRange(0.1),
+    default=5.0,
+    show_default=True,
+    metavar="MS",
+    help="Virtual milliseconds of each run.",
+)
+@click.option("--list", "show_list", is_flag=True, help="List machines and workloads.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def predict_command(
+    machine: str | None,
+    workload: str,
+    writes: float,
+    rwlock: str | None,
+    mutex: str | None,
+    threads: str | None,
+    draws: int,
+    virtual_ms: float,
+    show_list: bool,
+    as_json: bool,
+) -> None:
+    """Predict how locks scale on a machine that isn't here. The sources of the locks run on a modelled machine, where
+    each cache line that moves takes as long as it was measured to take there. All figures are modelled, none measured.
+
+    \b
+    lockswap predict --list
+    lockswap predict --machine x5-2 --rwlock ba,bravo-ba --writes 0.01
+    lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
+
+    See docs/predict.md for what the model has, and how far it was right.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.predict import predict
+
+    if show_list:
+        predict.show_list(Paths.find())
+        return
+    if machine is None:
+        raise UserError("name a machine: --machine x5-2; 'lockswap predict --list' shows all")
+    try:
+        counts = tuple(sorted({int(n) for n in threads.split(",")})) if threads else ()
+    except ValueError:
+        counts = (0,)
+    if threads and (not counts or counts[0] < 1):
+        raise UserError(f"--threads takes numbers with commas between, as in 1,8,36; not '{threads}'")
+    predict.run(
+        Paths.find(),
+        predict.Request(
+            machine,
+            workload,
+            writes,
+            tuple(filter(None, (rwlock or "").split(","))),
+            tuple(filter(None, (mutex or "").split(","))),
+            counts,
+            draws,
+            virtual_ms,
+            as_json,
+        ),
+    )
+
+
 @cli.command("advise", context_settings=PASS_ON, short_help="Try other locks for the slow ones, and write a policy.")
 @_metric
 @_lower_is_better
@@ -721,3 +819,22 @@ def policy_check_command(as_json: bool, preload_first: tuple[str, ...], rules: s
     if not words:
         raise UserError("give the command to run after '--'")
     return check.run(Paths.find(), rules, words, as_json, preload_first)
+
+
+@cli.command("completion", context_settings=SETTINGS, short_help="Print the script by which a shell completes.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish")
+def completion_command(shell: str) -> None:
+    """Print the script by which a shell completes commands, options, locks, mutexes, workloads and campaigns. An
+    installation has the scripts in the shells' own folders.
+
+    \b
+    For this bash:
+      eval "$(lockswap completion bash)"
+    For zsh, in a folder of its fpath:
+      lockswap completion zsh > ~/.zfunc/_lockswap
+    For fish:
+      lockswap completion fish > ~/.config/fish/completions/lockswap.fish
+    """
+    from lockswap.shell import scripts
+
+    print(scripts.script(cli, shell))

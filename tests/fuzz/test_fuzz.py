@@ -225,6 +225,17 @@ def test_what_fails_undisturbed_is_said_at_once():
     assert done.returncode == 3 and "fails undisturbed: crash: SIGSEGV" in done.stderr
 
 
+def test_who_waits_for_the_undisturbed_run_is_told_so():
+    code = "from lockswap.fuzz import fuzz; fuzz._SAY_AFTER_S = 0.1; from lockswap.cli import cli; cli()"
+    words = ["fuzz", "--runs", "1", "--timeout", "60", "--", "sleep", "0.7"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "harness")}
+    done = subprocess.run([sys.executable, "-c", code, *words], env=environment, capture_output=True, text=True)
+    assert done.stderr.splitlines()[0] == (
+        "lockswap fuzz: still in the run without delays, which may take 60 s; --timeout changes that"
+    )
+    assert done.returncode == 0
+
+
 def test_of_a_static_program_it_is_said_that_nothing_was_disturbed(tmp_path):
     program = tmp_path / "static"
     subprocess.run(

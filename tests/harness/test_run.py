@@ -357,11 +357,15 @@ def test_list_names_a_broken_recipe(lockswap, recipe):
             "lockswap.cli, lockswap.run.launch",
             ["rich", "numpy", "scipy", "matplotlib", "jinja2", "elftools", "tomli_w"],
         ),
-        ("lockswap.cli, lockswap.campaign.compare", ["scipy", "matplotlib", "jinja2", "elftools"]),
+        (
+            "lockswap.cli, lockswap.listing",
+            ["rich", "numpy", "scipy", "matplotlib", "jinja2", "elftools", "tomli_w"],
+        ),
+        ("lockswap.cli, lockswap.campaign.compare", ["numpy", "scipy", "matplotlib", "jinja2", "elftools"]),
     ],
 )
 def test_a_command_loads_what_it_needs(modules, loads_none_of):
-    """`run` stands before a program's start, and `compare` is not to wait for what draws."""
+    """`run` stands before a program's start, people wait for `list`, and `compare` is not to wait for what draws."""
     code = f"import sys, {modules}; print(*[name for name in {loads_none_of} if name in sys.modules])"
     env = os.environ | {"PYTHONPATH": str(ROOT / "harness")}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)

@@ -16,7 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "multicore/explore/fiber.h"
+#include "multicore/fiber.h"
 #include "multicore/explore/memory.h"
 #include "multicore/explore/mutation.h"
 #include "multicore/explore/search.h"
@@ -289,7 +289,7 @@ class Machine {
     int moment = 0;
   };
   struct Thread {
-    Fiber fiber;
+    multicore::Fiber fiber;
     bool finished;
     bool expired;     // its deadline has passed
     bool impatient;   // so has the patience of its wait
@@ -390,7 +390,7 @@ class Machine {
   static constexpr int kMostIdleRounds = 8;
 
   std::array<Thread, kMaxThreads> threads_;
-  Fiber outside_;
+  multicore::Fiber outside_;
   Memory memory_;
   const Scenario* scenario_ = nullptr;
   const std::function<void()>* part_ = nullptr;

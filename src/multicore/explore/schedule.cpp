@@ -18,7 +18,7 @@ void Machine::point() {
 void Machine::let_others() {
   const int next = next_thread();
   if (next == current_) return;
-  Fiber& from = me().fiber;
+  multicore::Fiber& from = me().fiber;
   current_ = next;
   threads_[next].fiber.enter_from(from);
 }
