@@ -48,7 +48,7 @@ constexpr Option kOptions[] = {
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
     {"LOCKSWAP_PROFILE", "DIR", "",
      "record which locks hurt, and which lines wait and hold, in files of this folder; read by "
-     "'lockswap profile'"},
+     "'lockswap report'"},
     {"LOCKSWAP_METRICS", "DIR", "",
      "count acquisitions and waits in files of this folder, for monitoring; read by 'lockswap "
      "metrics', see 'docs/metrics.md'"},

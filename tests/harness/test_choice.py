@@ -160,7 +160,7 @@ def test_a_campaign_that_would_go_on_with_other_locks_is_not_resumed(campaign, l
     text = file.read_text().replace("finished = true", "finished = false")
     file.write_text(text.replace('"ba+mutex:pthread"', '"ba+mutex:mcs"'))
     before = (repo / "results/c/raw.csv").read_text()
-    assert "start a new one" in one_line_error(lockswap.inside("compare", "--resume", repo / "results/c"))
+    assert "start a new campaign" in one_line_error(lockswap.inside("compare", "--resume", repo / "results/c"))
     assert (repo / "results/c/raw.csv").read_text() == before
 
 

@@ -181,7 +181,7 @@ def test_a_library_before_it_that_passes_nothing_on_is_warned_of(bare, replaces,
     )
     compile_c(source, tmp_path / "libwraps.so", "-shared", "-fPIC")
     assert bare(before=[tmp_path / "libwraps.so"], **RWLOCK) == ""
-    assert "behind lockswap" in bare(behind=[tmp_path / "libwraps.so"], **RWLOCK)
+    assert "after lockswap" in bare(behind=[tmp_path / "libwraps.so"], **RWLOCK)
 
 
 def test_a_program_that_has_locks_of_its_own_is_warned_of(bare, tmp_path):

@@ -211,7 +211,7 @@ def test_stats_and_what_stands_behind_it(lockswap, repo, args, file):
         (["run", "--mutex", "zzz", "--", "true"], "no mutex 'zzz'; 'lockswap list' shows all"),
         (["run", "--mutex", "bravo-ba", "--", "true"], "bravo-ba is an rwlock, so write --rwlock bravo-ba"),
         (["run", "--rwlock", "none", "--mutex", "mcs", "--", "true"], "no other lock can run beside it: drop --rwlock"),
-        (["run", "--rwlock", "ba", "--mutex", "none", "--", "true"], "leave --mutex out, and mutexes stay glibc's"),
+        (["run", "--rwlock", "ba", "--mutex", "none", "--", "true"], "drop --mutex, and mutexes stay glibc's"),
         (["compare", "-l", "ba", "-m", "none", "--", "true"], "'lockswap audit -- CMD' shows which locks"),
         (["compare", "--mutex", "msc", "--", "true"], "did you mean 'mcs'"),
         (["compare", "--mutex", "mcs", "--against", "mutex:clh", "--", "true"], "no mutex 'clh'"),

@@ -22,7 +22,7 @@ def run(delay: str, what: str = "count", program: Path = KNOWN_COST, **more: str
     [
         ("make_lock:+5us", 12, "5000 ns in", 1),
         ("make_lock mode=read:+5us", 7, "5000 ns in", 1),
-        ("site=make_lock mode=write:after+700ns", 5, "700 ns behind", 1),
+        ("site=make_lock mode=write:after+700ns", 5, "700 ns after", 1),
         ("symbol=busy:+1us", 3, "1000 ns in", 1),
         ("module=profile_known_cost:+1us", 15, "1000 ns in", 2),
         ("module=profile_*_cost kind=mutex:+1us", 3, "1000 ns in", 1),

@@ -89,7 +89,7 @@ def test_all_threads_wait(tmp_path, case, first):
     if case == "destroy":
         assert re.search(r"Thread \d+ \(profile_hung\) has waited .* for cond filled, which it destroys:", said)
         assert line_of("destroys it", "hung.c") in said
-        assert re.search(r"waited for by thread \d+ \(waits\), which must have gone on before that", said)
+        assert re.search(r"waited for by thread \d+ \(waits\), which must go on first", said)
 
 
 @pytest.mark.parametrize(

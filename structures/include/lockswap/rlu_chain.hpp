@@ -102,7 +102,7 @@ struct node_of : joint {
   T item{};
 };
 
-// The item of a position, or of a node; nullptr: there is none.
+// The item of a position, or of a node; nullptr if there is none.
 template <class Position>
 auto item_at(const Position& p) noexcept -> decltype(&p.at->item) {
   return p.found ? &p.at->item : nullptr;
@@ -190,7 +190,7 @@ class chain {
   }
 };
 
-// True: all items are gone. Nothing: abort.
+// Returns true if all items are gone, and nothing if the caller must abort.
 template <class T>
 std::optional<bool> clear_chain(section& here, joint* head) {
   joint* first = dereference(head);
@@ -233,16 +233,16 @@ class set_functions {
     self().for_each([&n](const T&) { ++n; });
     return n;
   }
-  // False: it is there already, and stays as it is.
+  // Returns false if it is there already, and stays as it is.
   bool insert(const T& item, detail::place at = detail::place::current()) {
     return insert_by(item, at, [this](section& here, auto& e) { return self().insert(here, e); });
   }
-  // False: it was there, and is now this one.
+  // Returns false if it was there, and is now this one.
   bool insert_or_assign(const T& item, detail::place at = detail::place::current()) {
     return insert_by(item, at,
                      [this](section& here, auto& e) { return self().insert_or_assign(here, e); });
   }
-  // False: it is not there.
+  // Returns false if it is not there.
   bool remove(const T& item, detail::place at = detail::place::current()) {
     return update([&](section& here) { return self().remove(here, item); }, at);
   }

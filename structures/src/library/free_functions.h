@@ -28,7 +28,7 @@ class FreeFunctions {
     }
     return 0;
   }
-  // nullptr: the memory is not the library's to free.
+  // Returns nullptr if the memory is not the library's to free.
   static Function numbered(std::uint64_t number) noexcept {
     return number == 0 ? nullptr : table()[number - 1].load(relaxed);
   }

@@ -47,7 +47,7 @@ class KnownObjects {
   static std::uint64_t word_of(const void* object, std::uint64_t state) noexcept {
     return reinterpret_cast<std::uintptr_t>(object) | state;
   }
-  // Where it is, or would be; nullptr: there is no place.
+  // Where it is, or would be; nullptr if there is no place.
   static Word* place_of(const void* object) noexcept {
     const std::uint64_t address = word_of(object, 0);
     const auto first = static_cast<std::size_t>(address * 0x9E3779B97F4A7C15u >> 44);

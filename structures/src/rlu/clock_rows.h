@@ -116,7 +116,7 @@ class ClockRows {
   }
 
   // For the calling thread, before it first reads: a row whose thread has ended, or a new one,
-  // which make() gives. nullptr: no memory.
+  // which make() gives. Returns nullptr if there is no memory.
   template <class Make>
   Row* claim(const Make& make) noexcept {
     Row* fresh = nullptr;
@@ -161,7 +161,7 @@ class ClockRows {
     return reinterpret_cast<Row*>(slot.load(acquire));
   }
 
-  // The group there, which is made if there is none; nullptr: no memory.
+  // The group there, which is made if there is none; nullptr if there is no memory.
   static Group* group_at(Clock& link, std::size_t words) noexcept {
     if (Group* const known = at(link); known != nullptr) return known;
     const std::size_t clocks = words + words * kRowsOfWord;

@@ -115,7 +115,7 @@ class Section {
     return Result::done;
   }
 
-  // A copy that may be changed; nullptr: abort.
+  // A copy that may be changed; nullptr if the caller must abort.
   static void* try_lock(void* given) noexcept { return lock<Kind::copy>(given); }
   // The object as the section sees it, which stays so; nullptr if the caller must abort.
   static void* try_lock_const(void* given) noexcept { return lock<Kind::record>(given); }

@@ -90,7 +90,7 @@ class Watch {
       sum = (sum ^ bytes[i]) * 0x100000001b3u;
     return sum;
   }
-  // Where it is, or would be; nullptr: there is no place.
+  // Where it is, or would be; nullptr if there is no place.
   Seen* place_of(const void* object) noexcept {
     const std::size_t first = static_cast<std::size_t>(
         reinterpret_cast<std::uintptr_t>(object) * 0x9E3779B97F4A7C15u >> 54);
