@@ -28,7 +28,8 @@ def test_nothing_asks_for_packages_of_the_build(tree):
 
 def test_the_launcher_lets_python_see_the_packages_of_the_system_and_nothing_of_the_user(tree, tmp_path):
     prefix = f"-DCMAKE_INSTALL_PREFIX={tmp_path}"
-    subprocess.run(["cmake", prefix, "-P", tree / "packaging/install.cmake"], check=True, capture_output=True)
+    for script in ("commit", "install"):
+        subprocess.run(["cmake", prefix, "-P", tree / f"packaging/{script}.cmake"], check=True, capture_output=True)
     launcher = (tmp_path / "bin/lockswap").read_text()
     assert "\npython=/usr/bin/python3\n" in launcher
     assert 'exec "$python" -I "' in launcher
