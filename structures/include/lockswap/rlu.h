@@ -68,7 +68,10 @@
  * a nested section; a try for a lock that fails, or an abort, while the thread has a
  * writer lock; a writer lock that the thread has already, or that is acquired or released inside of
  * a section; the release of a writer lock that the thread does not have; the free of an object that
- * another thread has locked, or that is freed already; the discard of an object that is locked; a
+ * another thread has locked, that the section has not locked, or that is freed already; a lock or a
+ * dereference of a freed one; the end of a section that stores the address of a copy in an object,
+ * that has read an object which was written without a lock, or that writes, reading and locking
+ * nothing, into an object which its thread has made; the discard of an object that is locked; a
  * wait for readers inside of a section (synchronize, flush, barrier). Without it these are
  * undefined but where a function says otherwise. With it, or with LOCKSWAP_RLU_COUNTS, dereferences
  * are counted. */
@@ -304,7 +307,9 @@ enum {
   LOCKSWAP_RLU_AT_WRITER_ACQUIRE,
   LOCKSWAP_RLU_AT_WRITER_RELEASE,
   LOCKSWAP_RLU_AT_WAIT,
-  LOCKSWAP_RLU_AT_UPDATE
+  LOCKSWAP_RLU_AT_UPDATE,
+  LOCKSWAP_RLU_AT_BEGIN,
+  LOCKSWAP_RLU_AT_MADE
 };
 void* lockswap_rlu_check(int what, const void* object, const char* file, int line);
 
@@ -313,6 +318,10 @@ void* lockswap_rlu_check(int what, const void* object, const char* file, int lin
   lockswap_rlu_check(LOCKSWAP_RLU_AT_##what, (object), __FILE__, __LINE__)
 #define LOCKSWAP_RLU_CHECK_LOCK(what, lock) \
   ((lockswap_rlu_writer_lock*)LOCKSWAP_RLU_CHECK(what, lock))
+#define lockswap_rlu_made(memory, size, give) \
+  LOCKSWAP_RLU_CHECK(MADE, (lockswap_rlu_made)(memory, size, give))
+#define lockswap_rlu_alloc(size) LOCKSWAP_RLU_CHECK(MADE, (lockswap_rlu_alloc)(size))
+#define lockswap_rlu_reader_lock() (LOCKSWAP_RLU_CHECK(BEGIN, NULL), (lockswap_rlu_reader_lock)())
 #define lockswap_rlu_reader_unlock() \
   (LOCKSWAP_RLU_CHECK(UNLOCK, NULL), (lockswap_rlu_reader_unlock)())
 #define lockswap_rlu_abort() (LOCKSWAP_RLU_CHECK(ABORT, NULL), (lockswap_rlu_abort)())

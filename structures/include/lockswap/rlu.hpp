@@ -166,8 +166,9 @@ class domain {
 class section {
  public:
   /// Begins it.
-  section() noexcept {
-    lockswap_rlu_enter();
+  explicit section(detail::place at = detail::place::current()) noexcept : began_(at) {
+    detail::checked<void>(LOCKSWAP_RLU_AT_BEGIN, nullptr, at);
+    (lockswap_rlu_enter)();
     depth_ = lockswap_rlu_nested();
   }
   section(const section&) = delete;
@@ -178,9 +179,12 @@ class section {
   [[nodiscard]] bool is_open() const noexcept {
     return depth_ != 0 && lockswap_rlu_nested() >= depth_;
   }
-  /// Ends it early; the outermost one commits.
+  /// Ends it early; the outermost one commits. A check names the line where it began.
   void end() noexcept {
-    if (is_open()) lockswap_rlu_leave();
+    if (is_open()) {
+      detail::checked<void>(LOCKSWAP_RLU_AT_UNLOCK, nullptr, began_);
+      (lockswap_rlu_leave)();
+    }
     depth_ = 0;
   }
   /// Ends it, and undoes what it has done. Throws std::system_error (EDEADLK) in a nested one,
@@ -228,6 +232,7 @@ class section {
 
  private:
   unsigned depth_ = 0;
+  [[no_unique_address]] detail::place began_;
 };
 
 /// Runs change(section), which returns a std::optional, in a section of its own until that has a
@@ -241,7 +246,7 @@ auto update(F&& change, detail::place at = detail::place::current()) {
   if (lockswap_rlu_nested() != 0)
     throw std::system_error(EDEADLK, std::generic_category(), "lockswap rlu change in a section");
   for (;;) {
-    section here;
+    section here(at);
     decltype(change(here)) result;
     try {
       result = change(here);

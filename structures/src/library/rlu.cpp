@@ -77,21 +77,43 @@ int outside(const F& f) noexcept {
   return 0;
 }
 
+const char* wrong_with_freed(int what) noexcept {
+  switch (what) {
+    case LOCKSWAP_RLU_AT_DEREFERENCE:
+      return "dereference of an object that is freed";
+    case LOCKSWAP_RLU_AT_LOCK:
+      return "lock of an object that is freed";
+    case LOCKSWAP_RLU_AT_FREE:
+    case LOCKSWAP_RLU_AT_DISCARD:
+      return "free of an object that is freed already";
+    default:
+      return nullptr;
+  }
+}
 const char* wrong(int what, void* object) noexcept {
   using Checks = RluLibrary::Checks;
+  lockswap::KnownObjects::begin();
+  if (object != nullptr && lockswap::KnownObjects::is_freed(object)) {
+    if (const char* const why = wrong_with_freed(what)) return why;
+  }
   switch (what) {
     case LOCKSWAP_RLU_AT_UNLOCK:
       return Checks::end();
     case LOCKSWAP_RLU_AT_ABORT:
       return Checks::abort();
     case LOCKSWAP_RLU_AT_DEREFERENCE:
-      return Checks::dereference();
+      return Checks::dereference(object);
     case LOCKSWAP_RLU_AT_LOCK:
       return Checks::lock(object);
     case LOCKSWAP_RLU_AT_FREE:
       return Checks::free(object);
     case LOCKSWAP_RLU_AT_DISCARD:
       return Checks::discard(object);
+    case LOCKSWAP_RLU_AT_BEGIN:
+      return Checks::begin();
+    case LOCKSWAP_RLU_AT_MADE:
+      if (object != nullptr) lockswap::KnownObjects::made(object);
+      return Checks::made(object);
     case LOCKSWAP_RLU_AT_UPDATE:
       return Checks::update();
     case LOCKSWAP_RLU_AT_WRITER_ACQUIRE:
@@ -126,6 +148,7 @@ LOCKSWAP_EXPORTED void* lockswap_rlu_made(void* memory, size_t size, void (*give
   auto* const h = static_cast<RluLibrary::Header*>(memory);
   h->size = size;
   h->give = number;
+  lockswap::KnownObjects::made(h + 1);
   return h + 1;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "library/free_functions.h"
+#include "library/known_objects.h"
 #include "platform/native.h"
 #include "platform/thread.h"
 #include "rlu/callbacks.h"
@@ -30,6 +31,7 @@ struct ProgramHeap {
   // An object that is a part of something larger has no function, and stays.
   static void give(void* memory) noexcept {
     const auto* const header = static_cast<const rlu::Header<Native>*>(memory);
+    KnownObjects::freed(header + 1);
     const FreeFunctions::Function f = FreeFunctions::numbered(header->give);
     if (f != nullptr) f(memory);
   }

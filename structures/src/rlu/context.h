@@ -19,6 +19,7 @@
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "rlu/clock_rows.h"
+#include "rlu/watch.h"
 #include "rlu/write_log.h"
 
 namespace lockswap::rlu {
@@ -41,6 +42,7 @@ struct Context : ClockRow<P> {
     kCallbacks = 2,  // callbacks are to be looked after
     kLeased = 4,     // no exit hook could be had: it is given back when the section ends
     kNamed = 8,      // the section has said how far its commit may be deferred
+    kWatched = 16,   // `watch` knows what the section has read
   };
 
   // --- for readers of other threads
@@ -57,6 +59,7 @@ struct Context : ClockRow<P> {
   std::uint32_t limit = 0;         // of deferral, as the section has said; 0: it has not
   std::uint32_t writer_locks = 0;  // that the thread has
   std::uint32_t callbacks = 0;     // that it has given since it last looked after them
+  Watch* watch = nullptr;          // in programs that are compiled to be checked
   Tallies<P> tallies;
 
   // --- of the thread that `user` names

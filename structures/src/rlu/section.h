@@ -61,7 +61,7 @@ class Section {
     if (c.depth != 1) return Result::nested;
     c.tallies.aborts.add(1);
     c.depth = 0;
-    forget_domain(c);
+    forget_section(c);
     if ((c.duties & C::kWriting) != 0) {
       Commit<P, H>::undo(c);
       c.duties &= ~static_cast<std::uint32_t>(C::kWriting);
@@ -197,13 +197,15 @@ class Section {
     } else {
       ClockRows<P>::end(c);
     }
-    forget_domain(c);
+    forget_section(c);
     Threads<P, H>::attach();
     look_after(c);
   }
-  static void forget_domain(C& c) noexcept {
+  // What it has said of itself, and what a check has noted.
+  static void forget_section(C& c) noexcept {
     c.limit = 0;
-    c.duties &= ~static_cast<std::uint32_t>(C::kNamed);
+    if ((c.duties & C::kWatched) != 0) c.watch->forget();
+    c.duties &= ~static_cast<std::uint32_t>(C::kNamed | C::kWatched);
   }
   static void look_after(C& c) noexcept {
     if ((c.duties & C::kCallbacks) != 0) Callbacks<P, H>::look_after(c);
