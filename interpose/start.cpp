@@ -132,7 +132,7 @@ void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept 
     // A forbidden place is no reason to stop a program that was started by the profiled one.
     static constinit char line[4200];  // the folder's name has up to 4,000 bytes
     Text text(line, sizeof line);
-    text << "lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in ";
+    text << "lockswap: LOCKSWAP_PROFILE: nothing is recorded, because no file can be made in ";
     put_error(text << profile_folder() << ": ", recording::file_error());
     text << "\n";
     say(line);
@@ -153,7 +153,8 @@ void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept 
 // Puts delays before the functions that were chosen.
 void begin_delays(const Delay& delay, RwOps& rwlock, MutexChoice& choice) noexcept {
   static constinit MutexOps mutex{};
-  if (!delayed::begin(delay)) refuse("lockswap: LOCKSWAP_DELAY: no memory for its table");
+  if (!delayed::begin(delay))
+    refuse("lockswap: LOCKSWAP_DELAY: no memory for its table; raise the limit (ulimit -v)");
   rwlock = delayed::over_rwlock(rwlock);
   mutex = delayed::over_mutex(*choice.mutex);
   choice.mutex = &mutex;

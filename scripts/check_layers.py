@@ -53,6 +53,8 @@ OTHERS = {
     "include/lockswap": [],
     # The second platform: it runs the locks, the locks do not know it.
     "src/multicore": LAYERS,
+    # The cost model's programs over it.
+    "predict": [*LAYERS, "src/multicore"],
     # Benchmarks: plain programs, some of which look into the library.
     "apps": [*LAYERS, "include/lockswap"],
     # What papers made beside locks: structures/README.md. Nothing of the above includes them.

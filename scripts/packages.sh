@@ -25,6 +25,7 @@ declare -A PURPOSES=(
   [glibc]='for tests on other glibcs'
   [aarch64]='for tests of the aarch64 build'
   [check]='for second opinions'
+  [packages]='to make packages'
 )
 BUILD_GROUPS=(compiler python benchmarks probes gtest)
 
@@ -55,6 +56,7 @@ PACKAGES_workloads=(
   'rocksdb-tools program:db_bench'
 )
 PACKAGES_lint=(
+  'abigail-tools program:abidiff' # the binary interface of the libraries that programs link with
   'clang-tidy program:clang-tidy'
   'doxygen program:doxygen' # the reference of the public headers
   'git program:git'
@@ -89,6 +91,11 @@ PACKAGES_aarch64=( # cross-built and emulated, for ./run.sh test --aarch64
   debian-archive-keyring
 )
 PACKAGES_check=('spin program:spin')
+PACKAGES_packages=( # for ./run.sh package
+  'debhelper program:dh'
+  'dh-python program:dh_python3'
+  'dpkg-dev program:dpkg-buildpackage'
+)
 
 declare -A MISSING=() # of each group that was asked for: what is not there
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lockswap.base.errors import UNWRITABLE, Stopped, UserError, cannot_write
+from lockswap.base.errors import UNWRITABLE, NoCommand, Stopped, UserError, cannot_write
 from lockswap.shell import VARIABLE
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def main(argv: list[str] | None = None) -> int:
     except UserError as error:
         print(f"lockswap: {error}", file=sys.stderr)
         return 2
-    except click.exceptions.NoArgsIsHelpError as error:
-        print(error.message, file=sys.stderr)
+    except NoCommand as error:
+        print(error, file=sys.stderr)
         return 2
     except click.ClickException as error:
         context = getattr(error, "ctx", None)

@@ -36,7 +36,7 @@ TASKS = {
     "Try other locks": ["run", "compare", "report", "export", "list"],
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
-    "Research": ["trace-vm"],
+    "Research": ["predict", "trace-vm"],
     "Set up a shell": ["completion"],
 }
 
@@ -76,7 +76,7 @@ def list_command(as_json: bool, name: str | None) -> None:
     from lockswap.listing import show
 
     if as_json and name:
-        raise UserError(f"--json prints everything; leave out '{name}'")
+        raise UserError(f"--json prints everything: drop '{name}'")
     show(Paths.find(), name, as_json)
 
 
@@ -140,7 +140,7 @@ def _compared_by_default() -> dict[str, str]:
         registry = Registry.load(paths)
     except UserError:  # nothing is built
         return found | dict.fromkeys(
-            (request.DEFAULT_RWLOCKS, request.DEFAULT_MUTEXES), "those that the registry names"
+            (request.DEFAULT_RWLOCKS, request.DEFAULT_MUTEXES), "a selection of what 'lockswap list' shows"
         )
     return found | {
         request.DEFAULT_RWLOCKS: ", ".join(registry.default_rwlocks),
@@ -214,9 +214,11 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
         context = click.get_current_context()
         for parameter in context.command.params:
             source = context.get_parameter_source(parameter.name)
-            if parameter.name in options and source is click.core.ParameterSource.COMMANDLINE:
+            is_given = source is click.core.ParameterSource.COMMANDLINE
+            # click before 8.2 says that of an argument without a word, too.
+            if is_given and options.get(parameter.name, ()) != ():
                 what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
-                raise UserError(f"--resume takes everything from the campaign; leave out {what}")
+                raise UserError(f"--resume takes its settings from the campaign: drop {what}")
         return compare.resume(resume, with_report, verbose)
     return compare.run(request.Request.from_command_line(options), with_report, verbose)
 
@@ -262,7 +264,7 @@ def report_command(
                 raise UserError(f"{option} is for campaigns; a profile takes --top and -o")
         return _report_profiles(folders, out, top, as_json)
     if top is not None or as_json:
-        raise UserError(f"{'--json' if as_json else '--top'} is for profiles, and {folders[0]} is none")
+        raise UserError(f"{'--json' if as_json else '--top'} is for profiles, and {folders[0]} is not one")
     if len(folders) > 1:
         if markdown:
             raise UserError("--markdown prints one campaign; name one folder")
@@ -289,7 +291,7 @@ def _report_profiles(folders: tuple[_Path, ...], out: _Path | None, top: int | N
     if len(folders) == 2:
         return profile.compare(Paths.find(), *folders, top or 20, out, as_json)
     if as_json:
-        raise UserError("--json prints the differences of two profiles; one profile has its profile.json")
+        raise UserError("--json prints the differences of two profiles; for one profile read its profile.json")
     return profile.read(Paths.find(), folders[0], top or 20, out)
 
 
@@ -361,8 +363,8 @@ def audit_command(
     preload_first: tuple[str, ...],
     command: tuple[str, ...],
 ) -> int:
-    """Run a program on glibc's own locks, and say what matters before you swap them. The report has a verdict each on
-    rwlocks, mutexes and condition variables, and ends with "safe" or with what to look at. It also finds deadlocks
+    """Run a program on glibc's own locks, and say what matters before you swap them. The report has a verdict on each
+    of rwlocks, mutexes and condition variables, and ends with "safe" or with what to look at. It also finds deadlocks
     before they happen: locks that threads take in orders that form a cycle, with the stacks of each thread. The exit
     status is the program's own.
 
@@ -508,15 +510,15 @@ def profile_command(
         raise UserError("-o DIR writes the profile as profile.json")
     if pid is not None:
         if command or rwlock or mutex or preload_first:
-            raise UserError("--pid profiles a process that is running, with no options but --seconds, --top and -o")
+            raise UserError("--pid profiles a running process, and takes no options but --seconds, --top and -o")
         try:
             return profile.watch(Paths.find(), pid, seconds or 10.0, top, out)
         except WithoutLockswapError:
             return sampled_report.watch(pid, seconds or 10.0, top, out)
     if seconds is not None:
-        raise UserError("--seconds goes with --pid; a command is profiled from start to end")
+        raise UserError("--seconds needs --pid; a command is profiled from start to end")
     if not command:
-        raise UserError("say what to run, behind '--', or name a running process by --pid")
+        raise UserError("give the command to run after '--', or a running process with --pid")
     return profile.run(Paths.find(), list(command), top, out, rwlock, mutex, preload_first)
 
 
@@ -588,7 +590,7 @@ def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     metavar="FILE",
     help="Where the trace goes; compressed if it ends in .gz.",
 )
-@click.option("--synthesise", is_flag=True, help="Make up first touches where perf may not record faults.")
+@click.option("--synthesise", is_flag=True, help="Synthesise first touches if perf may not record faults.")
 @click.option(
     "--processes",
     is_flag=True,
@@ -609,6 +611,95 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     from lockswap.vm import trace_vm
 
     return trace_vm.run(list(command), out, synthesise, processes)
+
+
+@cli.command("predict", context_settings=SETTINGS, short_help="Model how locks do on a machine that isn't here.")
+@click.option("--machine", metavar="NAME|FILE.toml", help="The machine; --list shows those that come along.")
+@click.option("--workload", "-w", default="rwbench", show_default=True, metavar="NAME", help="What its threads do.")
+@click.option(
+    "--writes",
+    type=click.FloatRange(0, 1),
+    default=0.01,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the acquisitions that write.",
+)
+@click.option("--rwlock", "-l", metavar="LOCKS", help="Reader-writer locks, with commas between.")
+@click.option("--mutex", "-m", metavar="MUTEXES", help="Mutexes, with commas between.")
+@click.option(
+    "--threads",
+    metavar="N,N...",
+    help="How many threads. Default: 1, 2, 4 ... to all hardware threads of the machine.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(2),
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="How often to draw what isn't known of the machine. Fewer are faster and less sure.",
+)
+@click.option(
+    "--virtual",
+    "virtual_ms",
+    type=click.FloatRange(0.1),
+    default=5.0,
+    show_default=True,
+    metavar="MS",
+    help="Virtual milliseconds of each run.",
+)
+@click.option("--list", "show_list", is_flag=True, help="List machines and workloads.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def predict_command(
+    machine: str | None,
+    workload: str,
+    writes: float,
+    rwlock: str | None,
+    mutex: str | None,
+    threads: str | None,
+    draws: int,
+    virtual_ms: float,
+    show_list: bool,
+    as_json: bool,
+) -> None:
+    """Predict how locks scale on a machine that isn't here. The sources of the locks run on a modelled machine, where
+    each cache line that moves takes as long as it was measured to take there. All figures are modelled, none measured.
+
+    \b
+    lockswap predict --list
+    lockswap predict --machine x5-2 --rwlock ba,bravo-ba --writes 0.01
+    lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
+
+    See docs/predict.md for what the model has, and how far it was right.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.predict import predict
+
+    if show_list:
+        predict.show_list(Paths.find())
+        return
+    if machine is None:
+        raise UserError("name a machine: --machine x5-2; 'lockswap predict --list' shows all")
+    try:
+        counts = tuple(sorted({int(n) for n in threads.split(",")})) if threads else ()
+    except ValueError:
+        counts = (0,)
+    if threads and (not counts or counts[0] < 1):
+        raise UserError(f"--threads takes numbers with commas between, as in 1,8,36; not '{threads}'")
+    predict.run(
+        Paths.find(),
+        predict.Request(
+            machine,
+            workload,
+            writes,
+            tuple(filter(None, (rwlock or "").split(","))),
+            tuple(filter(None, (mutex or "").split(","))),
+            counts,
+            draws,
+            virtual_ms,
+            as_json,
+        ),
+    )
 
 
 @cli.command("advise", context_settings=PASS_ON, short_help="Try other locks for the slow ones, and write a policy.")
@@ -686,7 +777,7 @@ def advise_command(
     type=click.Choice(["both", "read", "write"]),
     default="both",
     show_default=True,
-    help="Which holds of reader-writer locks to make longer; 'read' and 'write' leave mutexes out.",
+    help="Which holds of reader-writer locks to lengthen; 'read' and 'write' exclude mutexes.",
 )
 @click.option("--top", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="Try at most N locks.")
 @click.option(
@@ -751,7 +842,7 @@ def policy_check_command(as_json: bool, preload_first: tuple[str, ...], rules: s
     if words[0] == "--":  # it stands behind FILE, so click takes it for the first word
         del words[0]
     if not words:
-        raise UserError("say what to run, behind '--'")
+        raise UserError("give the command to run after '--'")
     return check.run(Paths.find(), rules, words, as_json, preload_first)
 
 

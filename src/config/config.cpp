@@ -27,13 +27,14 @@ constexpr Option kOptions[] = {
      "which objects are swapped, and by what; see 'docs/policy.md'; unset: all, by the two above"},
     {"LOCKSWAP_WAIT", "wait policy", "park", "how to wait for a lock: spin, yield or park"},
     {"LOCKSWAP_SPIN", "0..1000000", "500",
-     "most pauses to spin before parking; waits teach how many"},
+     "upper bound on spin iterations before parking; the actual number adapts"},
     {"LOCKSWAP_READER_PATIENCE_US", "0..60000000", kDefaultPatience,
-     "microseconds after which a reader passes a writer that waits for readers; 0: never"},
+     "microseconds after which a reader bypasses a writer that waits for readers; 0: never"},
     {"LOCKSWAP_HANDOVER_US", "0..60000000", "500",
-     "eventual: microseconds without the lock after which it is kept for its first waiter"},
+     "eventual, gcr-*: least time between two hand-offs, in microseconds; 0: hand off at each "
+     "release"},
     {"LOCKSWAP_BRAVO_SLOTS", "power of two, 16..1048576", "4096",
-     "slots in BRAVO's visible readers table"},
+     "number of slots in BRAVO's table of readers"},
     {"LOCKSWAP_BRAVO_N", "0..1000000", "9",
      "BRAVO's slow-down guard: writers lose at most 1/(N+1) of their time to revocations"},
     {"LOCKSWAP_TOPOLOGY", "NxCxT", "",
@@ -41,22 +42,22 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_RANGE", "range lock", kDefaultRange,
      "the range lock of programs that name none; see 'lockswap list'"},
     {"LOCKSWAP_RANGE_SEGMENT", "1..1073741824", "4096",
-     "sharded-rw, pnova-rw: units of a segment, where the program says nothing"},
+     "sharded-rw, pnova-rw: units of a segment, unless the program sets them"},
     {"LOCKSWAP_STATS", "0, 1 or FILE", "0",
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
     {"LOCKSWAP_PROFILE", "DIR", "",
      "record which locks hurt, and which lines wait and hold, in files of this folder; read by "
      "'lockswap profile'"},
     {"LOCKSWAP_DELAY", "RULE:+5us", "",
-     "make each hold of the rule's locks so much longer, or with 'after+5us' the time behind it; "
+     "lengthen each hold of the rule's locks by this time, or with 'after+5us' add it after them; "
      "used by 'lockswap whatif', see 'docs/whatif.md'"},
     {"LOCKSWAP_STRICT", "0 or 1", "0",
      "1: refuse to start if what was chosen cannot run with this glibc; 0: keep glibc's objects "
      "and "
      "say so"},
     {"LOCKSWAP_VERBOSE", "0 or 1", "",
-     "1: say on stderr which lock runs, and at exit which libraries bypass it; 0: not even warn; "
-     "unset: warn alone"},
+     "1: print which lock runs, and at exit which libraries bypass it; 0: no warnings either; "
+     "unset: only warnings"},
     {"LOCKSWAP_AUDIT", "FILE", "", "used by 'lockswap audit' and its library, not by this one"},
     {"LOCKSWAP_FUZZ", "SEED,...", "", "used by 'lockswap fuzz' and its library, not by this one"},
     {"LOCKSWAP_HOME", "directory", "", "used by the lockswap command, not by the library"},
@@ -146,9 +147,10 @@ void read_rules(Reader& reader, const Names& names, Config& config, char* messag
   if (v == nullptr || !reader.ok()) return;
   for (const char* other : {"LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX"}) {
     if (const char* lock = environment_value(other); lock != nullptr) {
-      reader.complain(other, lock) << "does not go with LOCKSWAP_POLICY, whose rules name the "
-                                      "locks; unset one of the two, or "
-                                      "end the policy with a rule that has no conditions";
+      reader.complain(other, lock)
+          << "can't be combined with LOCKSWAP_POLICY, whose rules name the "
+             "locks; unset one of the two, or "
+             "end the policy with a rule that has no conditions";
       return;
     }
   }
@@ -196,7 +198,7 @@ void read_delayed(Reader& reader, char* message, std::uint32_t size) noexcept {
   for (const char* other : {"LOCKSWAP_POLICY", "LOCKSWAP_PROFILE"}) {
     if (environment_value(other) == nullptr) continue;
     reader.complain("LOCKSWAP_DELAY", v)
-        << "does not go with " << other << "; unset one of the two";
+        << "can't be combined with " << other << "; unset one of the two";
     return;
   }
   if (!read_delay(v, message, size)) reader.fail();
@@ -279,7 +281,7 @@ bool read_config(Config& config, const Names& names, char* message, std::uint32_
   config.warns = config.verbose || environment_value("LOCKSWAP_VERBOSE") == nullptr;
   if (reader.ok() && (config.bravo_slots & (config.bravo_slots - 1)) != 0) {
     reader.complain("LOCKSWAP_BRAVO_SLOTS", environment_value("LOCKSWAP_BRAVO_SLOTS"))
-        << "is not a power of two";
+        << "is not a power of two; choose one from 16 to 1048576";
   }
   read_stats(reader, config);
   read_profile(reader);

@@ -36,7 +36,7 @@ class RwLockOps {
 
   static Frame& frame(pthread_rwlock_t* l) noexcept { return *reinterpret_cast<Frame*>(l); }
 
-  // False: the object is process-shared, and so the system's.
+  // Returns false if the object is process-shared, and so the system's.
   static bool ours(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
     if (Contract::adopted(frame(l))) [[likely]]

@@ -107,7 +107,7 @@ class Looks {
   static inline constinit bool are_known_ = false;
 };
 
-// Whether the functions with a deadline take it. A call without one has a valid one.
+// Returns whether the functions with a deadline take it. A call without one has a valid one.
 inline bool is_valid_deadline() noexcept { return true; }
 inline bool is_valid_deadline(const timespec* at) noexcept {
   return at != nullptr && at->tv_nsec >= 0 && at->tv_nsec < 1'000'000'000;

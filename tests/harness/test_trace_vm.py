@@ -201,7 +201,7 @@ def refused(repo, *words: object, **env: str) -> str:
 
 
 def test_strace_is_missing(repo, tmp_path):
-    assert "needs strace, which is not installed; 'apt-get install strace'" in refused(
+    assert "needs strace, which is not installed; install it with 'apt-get install strace'" in refused(
         repo, "--", "true", PATH=str(tmp_path)
     )
 

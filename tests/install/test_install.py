@@ -270,6 +270,18 @@ def test_compare_leaves_its_report_in_the_users_folder(
     assert files_below(trees["moved"]) == before
 
 
+def test_plots_are_a_component_of_their_own(trees: dict[str, Path], tmp_path: Path) -> None:
+    said = call("cmake", "--install", BUILD, "--prefix", trees["plain"], "--component", "plots", status=1)
+    assert "has no command lockswap: install it first" in " ".join(said.split())
+    campaign = shutil.copytree(ROOT / "results/2026-11-locktorture", tmp_path / "campaign")
+    report = [trees["moved"] / "bin/lockswap", "report", campaign]
+    assert alone(*report).count("cmake --install BUILD --component plots") == 1
+    assert not (campaign / "plots").exists()
+    install(trees["moved"], "--component", "plots")
+    assert "component plots" not in alone(*report)
+    assert list((campaign / "plots").glob("*.svg"))
+
+
 def test_what_only_a_checkout_builds_is_said(trees: dict[str, Path], rwlock: str, tmp_path: Path) -> None:
     command = [trees["moved"] / "bin/lockswap", "compare", "--workload", "test-rwlock", "--rwlock", rwlock, "--quick"]
     done = subprocess.run(

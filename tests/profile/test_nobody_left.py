@@ -95,13 +95,13 @@ def test_all_threads_wait(tmp_path, case, first):
 @pytest.mark.parametrize(
     ("case", "names", "first"),
     [
-        ("destroy-beside", ("profile_hung", "waits"), "2 threads wait, no circle; any thread may end 1 of the waits"),
+        ("destroy-beside", ("profile_hung", "waits"), "2 threads wait, no cycle; any thread may end 1 of the waits"),
         (
             "post-handler",
             ("profile_hung",),
             "the only thread waits, and only a signal handler of the program could end",
         ),
-        ("post-shared", ("profile_hung",), "1 thread waits, no circle; any thread may end the wait"),
+        ("post-shared", ("profile_hung",), "1 thread waits, no cycle; any thread may end the wait"),
     ],
 )
 def test_somebody_is_left(tmp_path, case, names, first):
