@@ -74,6 +74,7 @@ PACKAGES_tests=(
   'pkgconf|pkg-config program:pkg-config' # how programs find the installed library
   'strace program:strace' # lockswap trace-vm
   'systemd program:systemd-analyze' # reads the drop-ins of lockswap service
+  'systemd-container program:systemd-nspawn' # boots it, to run services
   'valgrind program:valgrind'
 )
 PACKAGES_machines=( # emulated, for ./run.sh test --full
