@@ -116,7 +116,7 @@ struct Unused {
       is_ancestor_seal(std::uint64_t);
   static bool begins_systems();
   static std::uint32_t survivor(std::uint32_t, std::uint64_t);
-  static bool is_shared(const void*), is_blank(const void*, std::size_t);
+  static bool begins_systems(), is_shared(const void*), is_blank(const void*, std::size_t);
   static bool system_is_read(const pthread_rwlock_t*), system_is_written(const pthread_rwlock_t*);
   static void system_renew(pthread_rwlock_t*, bool);
   static void prepare_topology();

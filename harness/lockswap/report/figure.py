@@ -148,6 +148,9 @@ def _legend(figure: Figure, locks: Mapping[str, str], styles: Mapping[str, LockS
         )
         for lock, text in locks.items()
     ]
-    figure.legend(
-        handles=handles, loc="outside upper left", ncols=min(6, len(handles)), columnspacing=1.4, handlelength=2
+    legend = figure.legend(
+        handles=handles, loc="upper left", ncols=min(6, len(handles)), columnspacing=1.4, handlelength=2
     )
+    # The panels lie below it. matplotlib 3.7 can do that by itself ("outside upper left"), 3.6 cannot.
+    top = legend.get_window_extent(FigureCanvasAgg(figure).get_renderer()).y0 / figure.bbox.height
+    figure.get_layout_engine().set(rect=(0, 0, 1, top))
