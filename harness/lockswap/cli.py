@@ -308,24 +308,24 @@ def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None
         terminal.show(found, file)
 
 
-@cli.command("export", context_settings=SETTINGS, short_help="Write what a paper needs of a comparison.")
+@cli.command("export", context_settings=SETTINGS, short_help="Write what a paper needs from a comparison.")
 @click.option(
     "--to",
     type=click.Path(path_type=_Path),
     metavar="FOLDER",
-    help="Write to FOLDER. Default: CAMPAIGN-export here, after the campaign's name.",
+    help="Write to FOLDER. Default: NAME-export here, with the campaign's name.",
 )
 @click.argument("campaign", type=click.Path(path_type=_Path), metavar="CAMPAIGN")
 def export_command(to: _Path | None, campaign: _Path) -> int:
-    """Write what a paper needs of a campaign, which is the folder that 'lockswap compare' wrote: all figures as CSV and
-    Parquet, plots as PDF and SVG, the exact versions, a recipe of a container that runs the same comparison again, and
-    a CITATION.cff for lockswap and the papers of the locks.
+    """Write what a paper needs from a campaign, which is the folder that 'lockswap compare' wrote: all figures as CSV
+    and Parquet, plots as PDF and SVG, the exact versions, a recipe of a container that runs the same comparison again,
+    and a CITATION.cff for lockswap and the papers of the locks.
 
     \b
     lockswap export lockswap-results/2026-11-29-101500
     lockswap export results/2026-11-locktorture --to artifact
 
-    Parquet needs the Python package arro3-io. Without it there is CSV alone, and a line says how to install it.
+    Parquet needs the Python package arro3-io. Without it only CSV is written, and a line says how to install it.
     """
     from lockswap.base.paths import Paths
     from lockswap.paper import export
@@ -647,7 +647,7 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
 
 
 @cli.command("predict", context_settings=SETTINGS, short_help="Model how locks do on a machine that isn't here.")
-@click.option("--machine", metavar="NAME|FILE.toml", help="The machine; --list shows those that come along.")
+@click.option("--machine", metavar="NAME|FILE.toml", help="The machine; --list shows those that come with lockswap.")
 @click.option("--workload", "-w", default="rwbench", show_default=True, metavar="NAME", help="What its threads do.")
 @click.option(
     "--writes",
@@ -657,8 +657,8 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     metavar="SHARE",
     help="Share of the acquisitions that write.",
 )
-@click.option("--rwlock", "-l", metavar="LOCKS", help="Reader-writer locks, with commas between.")
-@click.option("--mutex", "-m", metavar="MUTEXES", help="Mutexes, with commas between.")
+@click.option("--rwlock", "-l", metavar="LOCKS", help="Reader-writer locks, comma-separated.")
+@click.option("--mutex", "-m", metavar="MUTEXES", help="Mutexes, comma-separated.")
 @click.option(
     "--threads",
     metavar="N,N...",
@@ -670,7 +670,7 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     default=200,
     show_default=True,
     metavar="N",
-    help="How often to draw what isn't known of the machine. Fewer are faster and less sure.",
+    help="Number of random draws of what isn't known about the machine. Fewer are faster and less certain.",
 )
 @click.option(
     "--virtual",
@@ -703,7 +703,7 @@ def predict_command(
     lockswap predict --machine x5-2 --rwlock ba,bravo-ba --writes 0.01
     lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
 
-    See docs/predict.md for what the model has, and how far it was right.
+    See docs/predict.md for what the model covers, and how good its predictions were.
     """
     from lockswap.base.paths import Paths
     from lockswap.predict import predict
@@ -718,7 +718,7 @@ def predict_command(
     except ValueError:
         counts = (0,)
     if threads and (not counts or counts[0] < 1):
-        raise UserError(f"--threads takes numbers with commas between, as in 1,8,36; not '{threads}'")
+        raise UserError(f"--threads '{threads}' is not a list of numbers; write it like 1,8,36")
     predict.run(
         Paths.find(),
         predict.Request(
@@ -902,20 +902,20 @@ def completion_command(shell: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[PID | -- CMD...]")
 def doctor_command(as_json: bool, words: tuple[str, ...]) -> int:
-    """Say what stands in the way of swapped locks, and what to do about it, in one line each. Without an argument it
-    looks at the machine, with a command also at its files, without starting it. Of a running process it says whether
-    lockswap is loaded, which lock runs since when, and what bypasses it.
+    """Check whether locks can be swapped here, and say what to do if not, in one line each. Without an argument it
+    checks the machine. With a command it also checks the command's files, without starting it. For a running process it
+    says whether lockswap is loaded, which lock runs since when, and what bypasses it.
 
     \b
     lockswap doctor
     lockswap doctor -- ./server --port 8080
     lockswap doctor 4711
 
-    A line begins with 'ok', with 'note' if it is worth knowing, or with 'stops' if it stands in the way.
+    A line begins with 'ok', with 'note' if it is worth knowing, or with 'stops' if it must change first.
 
     \b
     Exit status:
-      0    nothing stands in the way
+      0    nothing stops a swap
       1    something does
       2    bad input
     """
@@ -928,9 +928,9 @@ def doctor_command(as_json: bool, words: tuple[str, ...]) -> int:
 @cli.command("off", context_settings=SETTINGS, short_help="Give new locks of a running program back to glibc.")
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def off_command(pid: int) -> int:
-    """Switch lockswap off in a running process: locks that begin from now on are glibc's. Locks that it has already
-    stay as they are until they are destroyed, and so do condition variables, which both kinds of mutexes use. It can't
-    be switched on again but by a restart.
+    """Switch lockswap off in a running process: locks that are first used from now on are glibc's. Locks in use stay as
+    they are until they are destroyed, and so do condition variables, which work with both kinds of mutexes. Only a
+    restart switches it on again.
 
     \b
     lockswap off 4711
@@ -1004,7 +1004,7 @@ def service_disable_command(user: bool, root: _Path | None, now: bool, unit: str
     return service.disable(service.manager_of(user, root), unit, now)
 
 
-@service_group.command("status", context_settings=SETTINGS, short_help="Ask the doctor of the running service.")
+@service_group.command("status", context_settings=SETTINGS, short_help="Check the running service.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @_user
 @_root

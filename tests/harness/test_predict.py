@@ -100,7 +100,7 @@ def test_locks_are_claimed_apart_where_the_draws_agree():
         (("--machine", "x52", "-l", "ba"), "no machine 'x52', did you mean 'x5-2'?"),
         (("--machine", "no.toml", "-l", "ba"), "there is no file 'no.toml'"),
         (("--machine", "x5-2", "-l", "ba", "-w", "rwbenc"), "no workload 'rwbenc', did you mean 'rwbench'?"),
-        (("--machine", "x5-2", "-l", "ba", "--threads", "4,x"), "--threads takes numbers with commas between"),
+        (("--machine", "x5-2", "-l", "ba", "--threads", "4,x"), "--threads '4,x' is not a list of numbers"),
     ],
 )
 def test_what_it_refuses(words, says):

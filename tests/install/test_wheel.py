@@ -152,7 +152,8 @@ def test_the_command_lists_and_runs(venv: Path, mutex: str, tmp_path: Path) -> N
     maps = call(lockswap, "run", "--mutex", mutex, "--", "cat", "/proc/self/maps", cwd=tmp_path)
     assert "/lockswap/native/lib/liblockswap.so" in maps
     command = [lockswap, "run", "--mutex", mutex, "--stats", "--", "sh", "-c", "kill -TERM $$"]
-    assert "lockswap" in call(*command, status=-signal.SIGTERM, cwd=tmp_path)  # what writes statistics before a signal is there
+    # What writes statistics before a signal is there.
+    assert "lockswap" in call(*command, status=-signal.SIGTERM, cwd=tmp_path)
 
 
 def test_each_kind_of_record_can_be_read(venv: Path, lines: Path, tmp_path: Path) -> None:

@@ -16,10 +16,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "multicore/fiber.h"
 #include "multicore/explore/memory.h"
 #include "multicore/explore/mutation.h"
 #include "multicore/explore/search.h"
+#include "multicore/fiber.h"
 #include "platform/clock.h"
 #include "platform/futex.h"
 
