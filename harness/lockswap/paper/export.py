@@ -14,7 +14,7 @@ from lockswap.paper import citation, container, tables
 from lockswap.paper.versions import versions
 from lockswap.records import durable
 from lockswap.records.folder import Folder, make_folder
-from lockswap.report import plots, writer
+from lockswap.report import drawing, writer
 from lockswap.report.palette import Palette
 
 # By this file a folder is known as an export, which may be written again.
@@ -33,7 +33,7 @@ It was measured by lockswap {version}, commit {commit}, on {os}.
 | `data/summary.csv` | a line for each workload, thread count, lock and figure: median, ratio with interval, verdict |
 | `data/*.parquet` | the same two as Parquet, if the export could write it |
 | `data/campaign.toml`, `data/env.json`, `data/checks.json` | settings, machine, counted acquisitions |
-| `plots/` | the plots, as PDF with embedded fonts and as SVG |
+| `plots/` | the plots, as PDF with embedded fonts and as SVG, if the export could draw them |
 | `versions.json` | the machine and all versions |
 | `Containerfile` | runs the same comparison again; its head says how |
 | `CITATION.cff` | how to cite lockswap and the papers of these locks |
@@ -78,6 +78,11 @@ def _write_data(findings: Findings, folder: Path) -> None:
 
 
 def _write_plots(paths: Paths, findings: Findings, folder: Path) -> None:
+    if no_plots := drawing.cure(paths):
+        drawing.warn("export", no_plots, "this command")
+        return
+    from lockswap.report import plots  # loads matplotlib, which an installation may lack
+
     styles = Palette(known_labels(paths)).styles(findings.campaign.locks)
     for workload in findings.campaign.workloads:
         for plot in plots.of(workload, styles):
