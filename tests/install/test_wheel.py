@@ -152,7 +152,8 @@ def test_the_command_lists_and_runs(venv: Path, mutex: str, tmp_path: Path) -> N
     maps = call(lockswap, "run", "--mutex", mutex, "--", "cat", "/proc/self/maps", cwd=tmp_path)
     assert "/lockswap/native/lib/liblockswap.so" in maps
     command = [lockswap, "run", "--mutex", mutex, "--stats", "--", "sh", "-c", "kill -TERM $$"]
-    assert "lockswap" in call(*command, status=-signal.SIGTERM, cwd=tmp_path)  # what writes statistics before a signal is there
+    # What writes statistics before a signal is there.
+    assert "lockswap" in call(*command, status=-signal.SIGTERM, cwd=tmp_path)
 
 
 def test_each_kind_of_record_can_be_read(venv: Path, lines: Path, tmp_path: Path) -> None:
@@ -179,6 +180,21 @@ def test_compare_reports_without_plots_and_says_how_to_get_them(
     call(folder / "plots/bin/pip", "install", f"{wheel}[plots]")
     assert "plots" not in call(folder / "plots/bin/lockswap", "report", report, cwd=tmp_path)
     assert list((report / "plots").glob("*.svg"))
+
+
+def test_the_oldest_glibc_runs_what_is_preloaded_and_what_is_started(venv: Path, folder: Path, mutex: str) -> None:
+    """Of Debian 11, with a shell of that release, which has neither libpthread nor libdl."""
+    there = folder / "oldest"
+    by_scripts(f"unpack_debian bullseye $(dpkg --print-architecture) {shlex.quote(str(there))} libc6 dash")
+    (libraries,) = there.glob("lib/*-linux-gnu")
+    (loader,) = libraries.glob("ld-2.31.so")
+    (native,) = venv.glob("lib/python3*/site-packages/lockswap/native/lib")
+    preload = f"{native}/liblockswap.so {native}/lockswap/bin/lockswap-stats-on-signal.so"
+    command = [loader, "--library-path", libraries, "--preload", preload, there / "bin/dash", "-c", "kill -TERM $$"]
+    said = call(*command, status=-signal.SIGTERM, LOCKSWAP_MUTEX=mutex, LOCKSWAP_STATS="1")
+    assert "lockswap: dash (pid " in said
+    for program in ("registry", "meter", "audit-read", "profile-read"):  # these bring theirs
+        assert "INTERP" not in call("readelf", "-lW", native / f"lockswap/bin/lockswap-{program}")
 
 
 @pytest.mark.parametrize("suite", SUITES)
