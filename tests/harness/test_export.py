@@ -85,7 +85,9 @@ def test_without_the_libraries_there_is_csv_alone_and_a_line_each(lockswap, tmp_
     done = lockswap.inside("export", CAMPAIGN, "--to", tmp_path / "kit")
     assert done.returncode == 0
     plots, parquet = done.stderr.splitlines()
-    assert plots == "lockswap: note: no plots, because matplotlib is missing: install it"
+    assert plots == (
+        "lockswap: the export has no plots, because matplotlib is missing: install it; then this command draws them"
+    )
     assert re.fullmatch(r"lockswap: note: CSV alone; for Parquet as well: \S.* install .*arro3-io", parquet)
     assert not [name for name in files(tmp_path / "kit") if name.endswith(".parquet")]
 

@@ -23,14 +23,14 @@ def campaign(tmp_path_factory) -> Path:
     return synthetic.write(tmp_path_factory.mktemp("reports") / "made-up")
 
 
-def report(*words: str | Path) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-c", WITHOUT, "report", *map(str, words)]
+def without(*words: str | Path) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-c", WITHOUT, *map(str, words)]
     env = os.environ | {"PYTHONPATH": str(ROOT / "harness")}
     return subprocess.run(command, env=env, capture_output=True, text=True)
 
 
 def test_a_campaign(campaign: Path, tmp_path: Path) -> None:
-    done = report(campaign, "--out", tmp_path)
+    done = without("report", campaign, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == (
         "lockswap: the report has no plots, because matplotlib is missing: ./run.sh build; then "
@@ -46,11 +46,19 @@ def test_a_campaign(campaign: Path, tmp_path: Path) -> None:
 
 def test_two_campaigns(campaign: Path, tmp_path: Path) -> None:
     other = synthetic.write(tmp_path / "other", seed=2)
-    done = report(campaign, other, "--out", tmp_path / "out")
+    done = without("report", campaign, other, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("\n") == 1 and "then this command draws them" in done.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["changes.csv", "changes.json", "report.html"]
     assert "This page has no plots" in (tmp_path / "out/report.html").read_text()
+
+
+def test_an_export(tmp_path: Path) -> None:
+    done = without("export", ROOT / "results/2026-11-locktorture", "--to", tmp_path / "kit")
+    assert done.returncode == 0, done.stderr
+    said = "the export has no plots, because matplotlib is missing: ./run.sh build; then this command draws them"
+    assert done.stderr.count(said) == 1
+    assert list((tmp_path / "kit/plots").iterdir()) == [] and (tmp_path / "kit/data/summary.csv").is_file()
 
 
 def test_what_to_do_depends_on_the_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,6 +182,21 @@ def test_compare_reports_without_plots_and_says_how_to_get_them(
     assert list((report / "plots").glob("*.svg"))
 
 
+def test_the_oldest_glibc_runs_what_is_preloaded_and_what_is_started(venv: Path, folder: Path, mutex: str) -> None:
+    """Of Debian 11, with a shell of that release, which has neither libpthread nor libdl."""
+    there = folder / "oldest"
+    by_scripts(f"unpack_debian bullseye $(dpkg --print-architecture) {shlex.quote(str(there))} libc6 dash")
+    (libraries,) = there.glob("lib/*-linux-gnu")
+    (loader,) = libraries.glob("ld-2.31.so")
+    (native,) = venv.glob("lib/python3*/site-packages/lockswap/native/lib")
+    preload = f"{native}/liblockswap.so {native}/lockswap/bin/lockswap-stats-on-signal.so"
+    command = [loader, "--library-path", libraries, "--preload", preload, there / "bin/dash", "-c", "kill -TERM $$"]
+    said = call(*command, status=-signal.SIGTERM, LOCKSWAP_MUTEX=mutex, LOCKSWAP_STATS="1")
+    assert "lockswap: dash (pid " in said
+    for program in ("registry", "meter", "audit-read", "profile-read"):  # these bring theirs
+        assert "INTERP" not in call("readelf", "-lW", native / f"lockswap/bin/lockswap-{program}")
+
+
 @pytest.mark.parametrize("suite", SUITES)
 def test_other_releases(wheel: Path, folder: Path, suite: str, mutex: str) -> None:
     """Their Python and their glibc, in a root that has nothing else of this system, and no network."""

@@ -33,7 +33,7 @@ It was measured by lockswap {version}, commit {commit}, on {os}.
 | `data/summary.csv` | a line for each workload, thread count, lock and figure: median, ratio with interval, verdict |
 | `data/*.parquet` | the same two as Parquet, if the export could write it |
 | `data/campaign.toml`, `data/env.json`, `data/checks.json` | settings, machine, counted acquisitions |
-| `plots/` | the plots, as PDF with embedded fonts and as SVG |
+| `plots/` | the plots, as PDF with embedded fonts and as SVG, if the export could draw them |
 | `versions.json` | the machine and all versions |
 | `Containerfile` | runs the same comparison again; its head says how |
 | `CITATION.cff` | how to cite lockswap and the papers of these locks |
@@ -52,7 +52,7 @@ def run(paths: Paths, campaign: Path, to: Path | None) -> int:
     files = [file for file in folder.rglob("*") if file.is_file()]
     print(f"{folder}: {len(files)} files; its README.md says what they are")
     if not tables.can_write_parquet():
-        print(f"lockswap: note: CSV alone; for Parquet as well: {tables.how_to_get_it(paths)}", file=sys.stderr)
+        print(f"lockswap: note: CSV alone; for Parquet as well: {tables.how_to_get_it()}", file=sys.stderr)
     return 0
 
 
@@ -78,10 +78,10 @@ def _write_data(findings: Findings, folder: Path) -> None:
 
 
 def _write_plots(paths: Paths, findings: Findings, folder: Path) -> None:
-    if how := drawing.cure(paths):
-        print(f"lockswap: note: no plots, because matplotlib is missing: {how}", file=sys.stderr)
+    if no_plots := drawing.cure(paths):
+        drawing.warn("export", no_plots, "this command")
         return
-    from lockswap.report import plots  # loads matplotlib
+    from lockswap.report import plots  # loads matplotlib, which an installation may lack
 
     styles = Palette(known_labels(paths)).styles(findings.campaign.locks)
     for workload in findings.campaign.workloads:

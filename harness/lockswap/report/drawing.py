@@ -19,7 +19,7 @@ def cure(paths: Paths) -> str | None:
     return "install matplotlib for the system's Python (on Debian: apt-get install python3-matplotlib)"
 
 
-def warn(how: str, then: str) -> None:
-    """`then` is what draws the plots afterwards."""
-    said = f"the report has no plots, because matplotlib is missing: {how}; then {then} draws them"
+def warn(what: str, how: str, then: str) -> None:
+    """`what` has no plots, such as the report; `then` is what draws them afterwards."""
+    said = f"the {what} has no plots, because matplotlib is missing: {how}; then {then} draws them"
     print(f"lockswap: {said}", file=sys.stderr)

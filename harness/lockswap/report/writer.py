@@ -46,7 +46,7 @@ def write(findings: Findings, out: Path | None = None) -> Path:
     styles = Palette(known_labels(paths)).styles(campaign.locks)
     no_plots = drawing.cure(paths)
     if no_plots:
-        drawing.warn(no_plots, f"'lockswap report {short(folder)}'")
+        drawing.warn("report", no_plots, f"'lockswap report {short(folder)}'")
     drawn = _draw(campaign, styles, None if no_plots else path / "plots")
 
     advice = list(map(str, findings.advice))

@@ -48,7 +48,7 @@ def write(side_by_side: SideBySide, out: Path) -> Path:
     styles = Palette(known_labels(paths)).styles([*side_by_side.baselines, *side_by_side.locks])
     no_plots = drawing.cure(paths)
     if no_plots:
-        drawing.warn(no_plots, "this command")
+        drawing.warn("report", no_plots, "this command")
     drawn = {} if no_plots else _draw(side_by_side, styles, out / "plots")
     rows = list(_rows(side_by_side))
     files = {"changes.csv": _csv(rows), "changes.json": _json(side_by_side, rows)}
