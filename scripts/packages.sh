@@ -79,6 +79,7 @@ PACKAGES_tests=(
   'prometheus program:promtool' # what scrapes lockswap metrics
   'strace program:strace' # lockswap trace-vm
   'systemd program:systemd-analyze' # reads the drop-ins of lockswap service
+  'systemd-container program:systemd-nspawn' # boots it, to run services
   'valgrind program:valgrind'
   'zsh program:zsh'
 )

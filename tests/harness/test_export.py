@@ -18,7 +18,7 @@ from lockswap.base.registry import Registry
 from lockswap.findings import reading
 from lockswap.paper import citation, container, export, tables
 from lockswap.paper.papers import PAPERS
-from lockswap.report import writer
+from lockswap.report import drawing, writer
 
 REGISTRY = ROOT / "build/bin/lockswap-registry"
 needs_registry = pytest.mark.skipif(not REGISTRY.exists(), reason="skipped: the library is not built")
@@ -79,12 +79,14 @@ def test_parquet_has_the_same_figures(exported: Path, tmp_path: Path) -> None:
     assert isinstance(threads[0].as_py(), int)
 
 
-def test_without_the_library_there_is_csv_alone_and_a_line(lockswap, tmp_path: Path, monkeypatch) -> None:
+def test_without_the_libraries_there_is_csv_alone_and_a_line_each(lockswap, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(tables, "can_write_parquet", lambda: False)
-    monkeypatch.setattr(export, "_write_plots", lambda *_: None)
+    monkeypatch.setattr(drawing, "cure", lambda _: "install it")
     done = lockswap.inside("export", CAMPAIGN, "--to", tmp_path / "kit")
     assert done.returncode == 0
-    assert re.fullmatch(r"lockswap: note: CSV alone; for Parquet as well: \S.* install .*arro3-io\n", done.stderr)
+    plots, parquet = done.stderr.splitlines()
+    assert plots == "lockswap: note: no plots, because matplotlib is missing: install it"
+    assert re.fullmatch(r"lockswap: note: CSV alone; for Parquet as well: \S.* install .*arro3-io", parquet)
     assert not [name for name in files(tmp_path / "kit") if name.endswith(".parquet")]
 
 
@@ -100,7 +102,7 @@ def test_the_environment_of_a_campaign_has_packages(lockswap, recipe, repo: Path
     done = lockswap("compare", "-w", "sample", "-l", "ba", "-t", "1", "-r", "1", "--no-report", "--out", repo / "one")
     assert done.returncode == 0, done.stderr
     env = json.loads((repo / "one/env.json").read_text())
-    assert "numpy" in env["python"]["packages"]
+    assert "click" in env["python"]["packages"]
     if Path("/usr/bin/dpkg-query").exists():
         assert re.match(r"2\.\d+-", env["packages"]["libc6"])
 
@@ -216,5 +218,7 @@ def test_the_list_of_the_pages_has_each_paper() -> None:
 
 
 def test_pins_have_what_the_extra_asks_for() -> None:
-    project = tomllib.loads((ROOT / "harness/pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert any(one.startswith(tables.NAME) for one in project["optional-dependencies"]["parquet"])
+    pins = (ROOT / "harness/requirements-dev.txt").read_text().splitlines()
+    assert any(line.startswith(f"{tables.NAME}==") for line in pins)

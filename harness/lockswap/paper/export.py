@@ -14,7 +14,7 @@ from lockswap.paper import citation, container, tables
 from lockswap.paper.versions import versions
 from lockswap.records import durable
 from lockswap.records.folder import Folder, make_folder
-from lockswap.report import plots, writer
+from lockswap.report import drawing, writer
 from lockswap.report.palette import Palette
 
 # By this file a folder is known as an export, which may be written again.
@@ -52,7 +52,7 @@ def run(paths: Paths, campaign: Path, to: Path | None) -> int:
     files = [file for file in folder.rglob("*") if file.is_file()]
     print(f"{folder}: {len(files)} files; its README.md says what they are")
     if not tables.can_write_parquet():
-        print(f"lockswap: note: CSV alone; for Parquet as well: {tables.how_to_get_it()}", file=sys.stderr)
+        print(f"lockswap: note: CSV alone; for Parquet as well: {tables.how_to_get_it(paths)}", file=sys.stderr)
     return 0
 
 
@@ -78,6 +78,11 @@ def _write_data(findings: Findings, folder: Path) -> None:
 
 
 def _write_plots(paths: Paths, findings: Findings, folder: Path) -> None:
+    if how := drawing.cure(paths):
+        print(f"lockswap: note: no plots, because matplotlib is missing: {how}", file=sys.stderr)
+        return
+    from lockswap.report import plots  # loads matplotlib
+
     styles = Palette(known_labels(paths)).styles(findings.campaign.locks)
     for workload in findings.campaign.workloads:
         for plot in plots.of(workload, styles):

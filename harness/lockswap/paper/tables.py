@@ -2,9 +2,9 @@
 Parquet: 33 MB, where pyarrow, polars and DuckDB have 60 to 160."""
 
 import importlib.util
-import sys
 from pathlib import Path
 
+from lockswap.base.paths import Paths
 from lockswap.records.row import COUNT_COLUMNS, TEXT_COLUMNS
 
 NAME = "arro3-io"
@@ -19,13 +19,15 @@ def can_write_parquet() -> bool:
     return importlib.util.find_spec("arro3") is not None and importlib.util.find_spec("arro3.io") is not None
 
 
-def how_to_get_it() -> str:
-    """The command that installs the library for this Python: into an environment, or beside the other packages."""
-    if sys.prefix != sys.base_prefix:
-        return f"{sys.executable} -m pip install {NAME}"
-    import click
-
-    return f"pip install --target {Path(click.__file__).parents[1]} {NAME}"
+def how_to_get_it(paths: Paths) -> str:
+    """The command that installs the library where this installation finds it."""
+    if paths.in_wheel:
+        return f"pip install 'lockswap[parquet]' (with pipx: pipx inject lockswap {NAME})"
+    if paths.installed_commit is None:
+        return f"{paths.build}/venv/bin/pip install {NAME}"
+    if paths.own_packages.is_dir():
+        return f"pip install --target {paths.own_packages} {NAME}"
+    return "pipx install 'lockswap[parquet]', since the system has no such package"
 
 
 def write_parquet(csv: Path, to: Path) -> None:
