@@ -73,6 +73,11 @@ def test_workloads_variables_policies_and_waits() -> None:
     assert names("advise", "--stop", "TER") == ["TERM"]
 
 
+def test_services_are_those_of_systemd() -> None:
+    there = {file.name for file in Path("/usr/lib/systemd/system").glob("*.service")}
+    assert there <= set(names("service", "enable", ""))
+
+
 def test_options_and_commands() -> None:
     assert names("compare", "--warm") == ["--warmup"]
     assert set(names("")) == {name for name, one in cli.commands.items() if not one.hidden}

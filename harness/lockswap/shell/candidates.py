@@ -124,3 +124,9 @@ def processes() -> Names:
         with suppress(OSError):  # it has ended, or is another's
             if user in (0, folder.stat().st_uid) and len(list((folder / "task").iterdir())) > 1:
                 yield folder.name, (folder / "comm").read_text().strip()
+
+
+def units() -> Names:
+    """Services of systemd, wherever it looks for them."""
+    folders = (Path(place) / "systemd/system" for place in ("/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"))
+    yield from ((file.name, "") for folder in folders for file in sorted(folder.glob("*.service")))
