@@ -3,7 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check campaign site; do
+for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check campaign package \
+  site wheel; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done
@@ -41,6 +42,11 @@ Work on it:
   ./run.sh check        Check the locks with other tools: ThreadSanitizer, spin and ESBMC.
   ./run.sh site [FOLDER]
                         Build the documentation as a site in build/site or FOLDER; open its index.html in a browser.
+  ./run.sh package [FOLDER]
+                        Build Debian packages for this release, with checksums and a list of their parts, in
+                        build/packages or FOLDER.
+  ./run.sh wheel [FOLDER]
+                        Build a wheel for pip and pipx in build/dist or FOLDER: the command with the libraries inside.
   ./run.sh help         Show this text.
 
 Packages are installed with apt-get, as root or through sudo. Everything else is written to build/ and results/.
@@ -117,6 +123,14 @@ case $command in
   site)
     [[ $# -le 2 ]] || die "site takes one folder (see ./run.sh help)"
     build_site "${@:2}"
+    ;;
+  package)
+    [[ $# -le 2 ]] || die "package takes one folder (see ./run.sh help)"
+    package_all "${@:2}"
+    ;;
+  wheel)
+    [[ $# -le 2 ]] || die "wheel takes one folder (see ./run.sh help)"
+    build_wheel "${@:2}"
     ;;
   help | -h | --help) usage ;;
   *) die "unknown argument '$command' (see ./run.sh help)" ;;

@@ -29,7 +29,7 @@ using namespace bench;
 struct Holds {
   double usual;
   double rare;            // seconds, both
-  std::uint64_t rare_in;  // one of so many is rare; 0: none
+  std::uint64_t rare_in;  // one in this many is rare; 0: none
 };
 
 void hold(double seconds) {

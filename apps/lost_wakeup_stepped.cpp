@@ -111,7 +111,7 @@ class Producer {
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
 
-  // False: the signal does not return.
+  // Returns false if the signal does not return.
   bool put() {
     queue_.get([this] { return ++queue_.items; });
     asked_ = true;

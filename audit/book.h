@@ -53,11 +53,11 @@ class Shard {
 
   // All of these are called with the guard held.
   LockEntry* find(std::uint64_t address) noexcept;
-  LockEntry* add(std::uint64_t address) noexcept;  // a new entry; nullptr: no memory
+  LockEntry* add(std::uint64_t address) noexcept;  // a new entry; nullptr if there is no memory
   void remove(std::uint64_t address) noexcept;     // with its holds, if it is there
 
   static Hold* hold_of(LockEntry& lock, std::uint64_t serial) noexcept;
-  // A new hold, from `since` on; nullptr: no memory.
+  // A new hold, from `since` on; nullptr if there is no memory.
   Hold* add_hold(LockEntry& lock, const Me& m, std::uint64_t since, std::uint64_t site,
                  std::uint32_t stack) noexcept;
   // The thread's count of holds becomes smaller as well.
@@ -105,7 +105,7 @@ inline constexpr std::size_t kShards = 64;
 Shard& shard_of(std::uint64_t address) noexcept;
 inline Shard& shard_of(const void* lock) noexcept { return shard_of(address_of(lock)); }
 
-// Whether the lock of this number is still at this address.
+// Returns whether the lock of this number is still at this address.
 bool is_in_book(std::uint64_t address, std::uint64_t number) noexcept;
 
 // Calls visit(LockEntry&, Hold&), with the guard held, if the thread of this serial number still

@@ -11,7 +11,7 @@
 
 namespace lockswap::audit {
 
-// Whether glibc's word for a holder can be one: 0, or an id as the kernel gives them.
+// Returns whether glibc's word for a holder can be one: 0, or an id as the kernel gives them.
 constexpr bool is_thread_id(std::int64_t word) noexcept {
   constexpr std::int64_t kMostIds = 1 << 22;
   return 0 <= word && word <= kMostIds;

@@ -12,11 +12,11 @@ void before_fork() noexcept;
 void after_fork_in_parent() noexcept;
 void after_fork_in_child() noexcept;
 
-// Whether glibc's word for a lock's holder names a thread that this process doesn't have, but its
-// parent did. A thread of this process that has ended is none to be asked for.
+// Returns whether glibc's word for a lock's holder names a thread that this process doesn't have,
+// but its parent did. A thread of this process that has ended is none to be asked for.
 bool is_of_parent(const Me& m, std::uint32_t holder) noexcept;
 
-// In the child: what the thread saved goes into the book again.
+// Called in the child. Enters what the thread saved into the book again.
 void restore_holds(Me& m) noexcept;
 
 }  // namespace lockswap::audit

@@ -24,7 +24,7 @@ class Joins {
     HeldLock held[kMostHeld]{};
   };
 
-  // The thread waits for that one from here on. nullptr: there is no room.
+  // The thread waits for that one from here on. Returns nullptr if there is no room.
   Join* begin(const Me& m, pthread_t thread, std::uint64_t site) noexcept;
   void end(Join* join) noexcept;
 

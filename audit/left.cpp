@@ -26,8 +26,8 @@ void note_left_call(const Me& m) noexcept {
 
 namespace {
 
-// Whether the calling thread is not in a call from there. True only if the stack could be walked
-// down to where the program begins.
+// Returns whether the calling thread is not in a call from there. True only if the stack could be
+// walked down to where the program begins.
 bool is_off_stack(std::uint64_t site) noexcept {
   constexpr std::uint64_t kMostOfStart = 256;  // bytes of the program's first function
   recording::Unwound stack;

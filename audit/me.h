@@ -61,7 +61,7 @@ struct ThreadRecord {
   NativeAtomic<std::uint64_t> asked_site;  // of the call that it is in
   static constexpr std::size_t kAsked = 64;
   NativeAtomic<std::uint64_t> asked[kAsked];  // locks that it has asked for, by their addresses
-  Unwinding* unwinding;                       // nullptr: no memory
+  Unwinding* unwinding;                       // nullptr if there is no memory
   ThreadRecord* next;                         // of all records
 
   // relaxed, both: a hint for another thread
@@ -84,7 +84,7 @@ struct OuterCall {
 
 // All zero in a new thread.
 struct Me {
-  ThreadRecord* record;      // nullptr: not counted, as in key destructors after ours
+  ThreadRecord* record;      // nullptr if it is not counted, as in key destructors after ours
   SavedHolds* saved;         // while it forks: what it holds
   std::uint64_t serial;      // a number that no other thread ever has; 0 = not asked for yet
   std::uint32_t process;     // the World's number when it was last made known

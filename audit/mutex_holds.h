@@ -25,7 +25,7 @@ inline bool holds_any(const Me& m) noexcept {
   return !m.held.locks.empty() || !m.held.mutexes.empty();
 }
 
-// Whether glibc's word for the owner says so. The memory may be gone.
+// Returns whether glibc's word for the owner says so. The memory may be gone.
 bool shows_owner(std::uint64_t mutex, std::uint32_t tid) noexcept;
 
 // The process ends: holds that were not released count up to now.

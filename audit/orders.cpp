@@ -18,7 +18,7 @@ bool is_same(const Order& a, const Order& b) noexcept {
          a.asks_to_write == b.asks_to_write;
 }
 
-// False: all of them are there still.
+// Drops the gates of `o` that `seen` does not have. Returns false if there was none to drop.
 bool keep_common_gates(Order& o, const Order& seen) noexcept {
   bool changed = false;
   for (std::uint64_t& gate : o.gates) {

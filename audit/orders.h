@@ -60,7 +60,7 @@ class Orders {
     std::uint32_t order[kLocksOfCircle]{};
   };
 
-  // False: the thread does not hold it any more.
+  // Returns false if the thread does not hold it any more.
   bool see(const Me& m, const HeldLock& held, const Asked& asked, const Order& now) noexcept;
   std::uint32_t find(const Order& o) noexcept;
   std::uint32_t add(const Order& o) noexcept;
@@ -85,7 +85,7 @@ class Orders {
   std::uint32_t free_{};    // a list of places, by next_of_pair
   std::uint32_t oldest_{};  // where the next one is looked for that has to go
   std::uint32_t visits_{};
-  NativeAtomic<std::uint32_t> dropped_{};  // changes whenever threads must look again
+  NativeAtomic<std::uint32_t> dropped_{};  // changes whenever threads must recheck
   std::uint32_t of_pair_[kBuckets]{}, of_held_[kBuckets]{};
   std::uint32_t queue_[kQueue]{};
   std::uint64_t said_[kSaid]{};

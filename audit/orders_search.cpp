@@ -17,7 +17,7 @@ bool has_gate(const Order& o, std::uint64_t lock) noexcept {
   return std::find(o.gates, o.gates + Order::kGates, lock) != o.gates + Order::kGates;
 }
 
-// Whether two threads can be where these orders have them.
+// Returns whether two threads can be where these orders have them.
 bool can_meet(const Order& a, const Order& b) noexcept {
   if (a.alone || b.alone || has_gate(a, b.held) || has_gate(b, a.held)) return false;
   return std::none_of(a.gates, a.gates + Order::kGates,
@@ -103,7 +103,7 @@ bool Orders::look_for_pairs(std::uint32_t index) noexcept {
   return found;
 }
 
-// How many orders lead from what this one asks for to that lock by any threads. 0: none, or
+// Returns how many orders lead from what this one asks for to that lock by any threads. 0: none, or
 // the search was given up.
 std::uint32_t Orders::distance(std::uint32_t from, std::uint64_t to) noexcept {
   ++visits_;

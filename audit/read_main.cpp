@@ -242,7 +242,10 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const auto result = file.read(argv[i], kFormat, from_before);
     if (result == recording::RecordedFile::bad) {
-      std::fprintf(stderr, "lockswap-audit-read: %s is no audit record of this version\n", argv[i]);
+      std::fprintf(
+          stderr,
+          "lockswap-audit-read: %s is not an audit record of this version, nor of the one before\n",
+          argv[i]);
       return 2;
     }
     if (result == recording::RecordedFile::empty) continue;

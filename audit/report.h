@@ -7,11 +7,11 @@
 
 namespace lockswap::audit {
 
-// At start-up. `prefix`: the record is the file PREFIX.<pid>.<n>; nullptr: kept in memory only.
-// False: the file cannot be made; recording::file_name says which.
+// Called at start-up. `prefix`: the record is the file PREFIX.<pid>.<n>; nullptr means kept in
+// memory only. Returns false if the file cannot be made; recording::file_name says which.
 bool open_record(const char* prefix) noexcept;
-// In a forked child: a file of its own. Where none can be made (another user, another root), it
-// goes on counting in its parent's.
+// Called in a forked child. Opens a file of its own. Where none can be made (another user, another
+// root), it goes on counting in its parent's.
 void reopen_record() noexcept;
 void close_record() noexcept;  // at exit: the process ended in order
 
@@ -42,7 +42,8 @@ struct Noted {
   const Circle* circle = nullptr;            // of stacks that are not in the record yet
   std::uint64_t kinds = 0;  // kOfRwlocks or kOfMutexes, where it can be either; 0 = by the circle
 };
-// By a thread that is known. Async-signal-safe, unless the handler has interrupted a Section.
+// Called by a thread that is known. Async-signal-safe, unless the handler has interrupted a
+// Section.
 void note(Finding what, const Noted& noted) noexcept;
 // One that was noted with this site, and no other, has turned out to be none.
 void withdraw(Finding what, std::uint64_t site) noexcept;

@@ -24,8 +24,8 @@ static_assert(are_counts_of(sizeof(RwOps), Count::rw_init, Count::rw_unlock));
 
 constexpr unsigned kMostKind = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
 
-// Whether the bytes are those of no lock, whatever was done with it. glibc has the same names on
-// each architecture.
+// Returns whether the bytes are those of no lock, whatever was done with it. glibc has the same
+// names on each architecture.
 bool is_no_lock(const pthread_rwlock_t* l) noexcept {
   const auto& d = l->__data;
   return d.__pad3 != 0 || d.__pad4 != 0 || d.__pad2 != 0 || d.__flags > kMostKind ||
@@ -308,7 +308,7 @@ void depart(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   }
 }
 
-// Whether glibc's words show this hold. The memory may be gone.
+// Returns whether glibc's words show this hold. The memory may be gone.
 bool shows(const LockEntry& entry, const Hold& h) noexcept {
   const auto at = [&](std::size_t offset) { return entry.address + offset; };
   constexpr std::size_t kWriter = offsetof(pthread_rwlock_t, __data.__cur_writer);

@@ -87,7 +87,7 @@ Known prepare() noexcept {
   if (place != nullptr) log_children(place);
   if (!open_record(place)) {
     // A forbidden place is no reason to stop a program that was started by the audited one.
-    say("lockswap audit: nothing is recorded: cannot make ");
+    say("lockswap audit: nothing is recorded, because this file can't be made: ");
     say(recording::file_name());
     say("\n");
   }

@@ -27,11 +27,12 @@ struct Question {
 
 class Threads {
  public:
-  // A record for the calling thread; nullptr: no memory.
+  // A record for the calling thread; nullptr if there is no memory.
   ThreadRecord* take(const Me& m, bool is_watched) noexcept;
   void give(ThreadRecord* record) noexcept;
 
-  // That thread holds one lock less, whichever thread released it. Nothing happens if it has ended.
+  // Notes that the thread holds one lock less, even if another thread released it. Nothing happens
+  // if it has ended.
   void took_rwlock_from(ThreadRecord* record, std::uint64_t serial) noexcept;
   TakenFrom took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept;
   // Where that thread took it, if it holds it.
@@ -67,7 +68,7 @@ class Threads {
     std::uint32_t tid = 0;
     Question question{};
   };
-  // False: it has ended, or isn't known.
+  // Returns false if it has ended, or isn't known.
   bool find(pthread_t thread, Joined& into) noexcept;
 
   // A thread of this process sends it this signal, 1 to 64. Before it does.

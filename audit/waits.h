@@ -29,7 +29,7 @@ int while_waiting(std::uint64_t site, Wait wait) noexcept {
   return error;
 }
 
-// Whether that is worth it: few threads that wait hold a lock.
+// Returns whether that is worth it: few threads that wait hold a lock.
 inline bool holds_locks() noexcept {
   const Me& m = me();
   return !m.busy && !m.held.locks.empty() && m.process == world().number;

@@ -29,8 +29,8 @@ struct World : recording::ProcessState {
 
 World& world() noexcept;
 
-// At start-up. Without memory the world lies in the library's own, where only fork's handlers can
-// empty it.
+// Called at start-up. Without memory the world lies in the library's own, where only fork's
+// handlers can empty it.
 void prepare_world() noexcept;
 
 // Some thread was made known in this process. acquire: pairs with ProcessState::begin.
@@ -40,17 +40,17 @@ inline bool has_begun() noexcept { return world().state.load(acquire) != 0; }
 // where that call is.
 Me& known_me(std::uint64_t site = 0) noexcept;
 
-// Whether no other thread exists, or none but the first one has locked anything so far.
+// Returns whether no other thread exists, or none but the first one has locked anything so far.
 bool is_alone(const Me& m) noexcept;
 
 // Locks in a child whose past is the parent's: their bytes may show holds that are not in the book.
 inline bool is_forked() noexcept { return world().number > 1; }
 
-// For a thread whose policy is known to be a real-time one. `site` is where the thread was given
-// that policy, or took its first lock.
+// Called by a thread whose policy is known to be a real-time one. `site` is where the thread was
+// given that policy, or took its first lock.
 void note_real_time(pthread_t thread, std::uint64_t site) noexcept;
 
-// In a forked child, on kernels that do not empty the mapping.
+// Called in a forked child, on kernels that do not empty the mapping.
 void empty_world_of_parent() noexcept;
 
 }  // namespace lockswap::audit

@@ -58,7 +58,8 @@ inline constexpr unsigned kStretch = 32;  // points for which a thread stays pre
 // A thread's count begins with this many points for each older child of its creator.
 inline constexpr unsigned kPointsPerThread = 64;
 
-// How many magnitudes of delays there are: below 2, 4, 8, ... microseconds. Each is as frequent.
+// Returns how many magnitudes of delays there are: below 2, 4, 8, ... microseconds. Each is as
+// frequent.
 constexpr unsigned magnitudes(const Settings& s) noexcept {
   unsigned n = 1;
   while (n < 20 && (1u << n) < s.longest_us)
@@ -66,7 +67,7 @@ constexpr unsigned magnitudes(const Settings& s) noexcept {
   return n;
 }
 
-// How many points a thread passes before its budget is spent.
+// Returns how many points a thread passes before its budget is spent.
 constexpr std::uint64_t points_in_full(const Settings& s, std::uint32_t percent) noexcept {
   constexpr std::uint64_t kWakeUp = 60;  // us
   const unsigned n = magnitudes(s);
@@ -104,8 +105,8 @@ constexpr Decision decide(const Settings& s, std::uint64_t thread, std::uint64_t
   return {Act::delay, us < s.longest_us ? us : s.longest_us};
 }
 
-// Whether a seed chooses who goes next (gate.h), and the number of a thread that waits: in half of
-// those runs it is the thread's for the whole run, so that one thread always comes last.
+// Returns whether a seed chooses who goes next (gate.h), and the number of a thread that waits: in
+// half of those runs it is the thread's for the whole run, so that one thread always comes last.
 constexpr bool chooses_turns(const Settings& s) noexcept {
   return s.turns && (mix(s.seed) >> 24) % 4 != 0;
 }

@@ -70,7 +70,7 @@ void write_down(const Me& own, Point point, Decision d) noexcept {
     ++length;
   if (trace.write(line, length)) return;
   if (is_cut_off.exchange(true, relaxed)) return;
-  say("lockswap fuzz: the trace is not complete, because its file cannot be written any more\n");
+  say("lockswap fuzz: the trace is incomplete, because its file can no longer be written\n");
 }
 
 }  // namespace

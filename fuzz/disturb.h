@@ -17,7 +17,7 @@ struct Me {
 
 inline constinit Settings settings{};
 
-// Opens what decisions are written to, if anything. False: it cannot be.
+// Opens what decisions are written to, if anything. Returns false if it cannot be.
 bool trace_to(const char* file) noexcept;
 
 // What the next thread that the calling one creates is to begin with. Its name follows from the
@@ -28,7 +28,7 @@ void begin_thread(const Me& child) noexcept;
 // The calling thread's number among those who wait for a lock.
 std::uint64_t my_turn_number() noexcept;
 
-// True: the thread shall return from its wait as if it had been woken for no reason.
+// Returns true if the thread shall return from its wait as if it had been woken for no reason.
 bool pass(Point point) noexcept;
 
 }  // namespace lockswap::fuzz

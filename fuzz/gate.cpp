@@ -11,7 +11,7 @@ constexpr int kPlaces = 128;
 // In nanoseconds.
 constexpr std::uint64_t kOverdue = 50'000'000;  // longer than holders are delayed
 constexpr std::uint64_t kLongest = 1'000'000'000;
-constexpr std::uint64_t kLook = 1'000'000;  // so often a thread whose turn it is looks again
+constexpr std::uint64_t kLook = 1'000'000;  // how often a thread whose turn it is rechecks
 constexpr std::uint32_t kAllChannels = ~std::uint32_t{0};
 
 struct Place {

@@ -26,7 +26,8 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // True: it is this thread's turn to look at the lock, now. False: the time is over.
+  // Returns true if it is this thread's turn to look at the lock, now. Returns false if the time is
+  // over.
   bool turn() noexcept;
 
  private:

@@ -10,7 +10,7 @@ namespace lockswap::fuzz {
 namespace {
 
 constexpr std::size_t kSlots = 512;
-constinit Slot* slots = nullptr;  // nullptr: nobody observes
+constinit Slot* slots = nullptr;  // nullptr if nobody observes
 
 // All zero in a new thread.
 struct Own {

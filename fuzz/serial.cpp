@@ -37,7 +37,7 @@ struct Thread {
   std::uint32_t number;
   std::uint32_t count;    // points
   std::uint32_t in_a_go;  // points since another thread had a turn
-  std::uint32_t polls;    // so many points more it gives way in a schedule
+  std::uint32_t polls;    // how many points more it gives way in a schedule
   std::int64_t priority;
   const void* object;  // that it waits for
   pthread_t self;
@@ -63,7 +63,7 @@ struct Turn {
 struct World {
   Thread thread[kThreads];
   std::uint32_t threads;  // created so far
-  Thread* current;        // nullptr: none has the turn
+  Thread* current;        // nullptr if none has the turn
   std::uint64_t turns;    // given so far
   std::uint64_t points;
   std::int64_t behind;  // how often a thread fell behind all others
@@ -76,7 +76,7 @@ struct World {
   Turn schedule[kTurns];
   std::uint32_t scheduled;
   bool is_replay;
-  std::uint32_t one_in;  // threads draw new priorities at one in so many points; 0: at none
+  std::uint32_t one_in;  // threads draw new priorities at one in this many points; 0: at none
 };
 
 constinit World* world = nullptr;
@@ -143,7 +143,7 @@ void note(const Thread& t, Kind kind, const void* object, const void* caller) no
   log_->steps.store(n + 1, relaxed);
 }
 
-// nullptr: there is none.
+// Returns nullptr if there is none.
 Thread* first_in(State state) noexcept {
   Thread* const end = std::end(world->thread);
   Thread* const t =
@@ -253,7 +253,7 @@ void choose(Thread* me, bool gives_way = false) noexcept {
   give_turn_to(next);
 }
 
-// Whether the kernel says that the thread sleeps. 'R' at the place of the state: it runs.
+// Returns whether the kernel says that the thread sleeps. 'R' at the place of the state: it runs.
 bool sleeps(std::uint32_t tid) noexcept {
   char path[64], text[256];
   Text(path, sizeof path) << "/proc/self/task/" << std::uint64_t{tid} << "/stat";

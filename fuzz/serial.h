@@ -82,7 +82,7 @@ bool is_waited_for_to_write(const void* rwlock) noexcept;
 void wake_all(const void* object) noexcept;
 // Wakes the one with the greatest priority among those that wait for the object.
 void wake_one(const void* object) noexcept;
-// Makes a thread that was cancelled look again whether it still has to wait.
+// Makes a cancelled thread recheck whether it still has to wait.
 void wake(pthread_t thread) noexcept;
 
 // The creator calls create() before it creates a thread, and created() after that, with nullptr for

@@ -99,9 +99,9 @@ void run_one_at_a_time() noexcept {
   if (!Looks::are_known() || !learn_cond_layout())
     refuse(
         "lockswap fuzz: locks of this C library have an unknown layout, so threads can't run one "
-        "at a time");
+        "at a time; drop ',serial'");
   if (!serial::prepare(or_none(log_file), or_none(schedule_file)))
-    refuse("lockswap fuzz: the schedule can't be read");
+    refuse("lockswap fuzz: the file of ',schedule=' can't be read as a schedule");
   active_rwlock = serial_rwlock;
   active_mutex = serial_mutex;
   active_cond = serial_cond;

@@ -1,4 +1,4 @@
-// The functions of POSIX with points around them, before those of the next library in line.
+// The functions of POSIX with points around them, before those of the next library.
 #pragma once
 
 #include <cerrno>

@@ -12,7 +12,8 @@ bool starts_with(const char* name, const char* prefix) noexcept {
   return std::strncmp(name, prefix, std::strlen(prefix)) == 0;
 }
 
-// The function's name, without the underscores of its old second name; nullptr: another function.
+// The function's name, without the underscores of its old second name; nullptr if it is another
+// function.
 const char* lock_function(const char* name, Swapped swapped) noexcept {
   if (name[0] == '_' && name[1] == '_') name += 2;
   const bool is_one = starts_with(name, "pthread_rwlock_") ||
@@ -35,7 +36,7 @@ void ask(void* context, const char* name, void* target) noexcept {
   const char* function = lock_function(name, q.swapped);
   if (q.yes || function == nullptr) return;
   const void* ours = find_symbol(*q.own, function, nullptr);
-  if (ours == nullptr || ours == target) return;  // nullptr: left to glibc
+  if (ours == nullptr || ours == target) return;  // nullptr means left to glibc
   for (const link_map* m = q.behind; m != nullptr && !q.yes; m = m->l_next)
     q.yes = target != nullptr && find_symbol(*m, function, nullptr) == target && !is_copy(*m);
 }

@@ -45,7 +45,7 @@ std::size_t place_of(Word address) noexcept {
   return (address >> 3) * 0x9e3779b97f4a7c15u >> (64 - kSlotBits);
 }
 
-// nullptr: there is no entry, or if one is to be made, no room for it.
+// Returns nullptr if there is no entry, or if one is to be made, no room for it.
 Slot* slot_of(const void* lock, bool make) noexcept {
   const auto address = reinterpret_cast<Word>(lock);
   if ((address & kFlags) != 0) return nullptr;  // of no lock that a compiler has laid out
@@ -69,7 +69,7 @@ Word decided(ObjectKind kind, const void* lock, const void* caller) noexcept {
   return reinterpret_cast<Word>(lock) | (is_met ? kChosen : 0);
 }
 
-// The entry of a chosen lock; nullptr: it is another one.
+// The entry of a chosen lock; nullptr if it is another one.
 Slot* chosen_slot(ObjectKind kind, const void* lock, const void* caller) noexcept {
   Slot* slot = slot_of(lock, true);
   if (slot == nullptr) return nullptr;
@@ -169,10 +169,10 @@ void report() noexcept {
   char line[256];
   Text text(line, sizeof line);
   text << "lockswap: LOCKSWAP_DELAY: " << delays.load(relaxed) << " delays of " << the_delay->ns
-       << " ns " << (the_delay->after ? "behind" : "in") << " holds, of " << chosen.load(relaxed)
+       << " ns " << (the_delay->after ? "after" : "in") << " holds, of " << chosen.load(relaxed)
        << " objects";
   if (left_out.load(relaxed) != 0)
-    text << "; without room in the table: " << left_out.load(relaxed) << " calls";
+    text << "; the table is full, so " << left_out.load(relaxed) << " calls were not delayed";
   text << "\n";
   say(line);
 }

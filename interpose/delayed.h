@@ -7,7 +7,7 @@
 
 namespace lockswap::delayed {
 
-// At start-up. False: there is no memory.
+// Called at start-up. Returns false if there is no memory.
 bool begin(const Delay& delay) noexcept;
 // Tables of functions that delay what stands behind them; each once, after begin.
 MutexOps over_mutex(const MutexOps& behind) noexcept;

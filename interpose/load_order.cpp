@@ -51,7 +51,8 @@ const char* defined_clock(const link_map& object) noexcept {
   return first_defined(object, kClocks);
 }
 
-// Whether it asks the loader for the function behind its own, or calls it by its other name.
+// Returns whether it asks the loader for the function behind its own, or calls it by its other
+// name.
 bool may_pass_on(const link_map& object) noexcept {
   bool yes = false;
   const auto look = [](void* found, const char* name, void*) {
@@ -88,7 +89,7 @@ void look_before(Misplaced& found, const link_map* own, Swapped swapped) noexcep
         m == first_object() ? ", so lockswap never sees those calls; build it without"
                             : " itself, passes no call on and is loaded before lockswap, which "
                               "never sees those calls; put "
-                              "lockswap before it in LD_PRELOAD, or leave one of the two out");
+                              "lockswap before it in LD_PRELOAD, or drop one of the two");
   }
 }
 
@@ -97,18 +98,18 @@ void look_behind(Misplaced& found, const link_map* own, Swapped swapped) noexcep
     if (is_copy(*m)) continue;
     if (const char* function = defined_lock(*m, swapped); function != nullptr) {
       add(found, *m, function,
-          " itself and is loaded behind lockswap, so its own is never called; put it before "
+          " itself and is loaded after lockswap, so its own is never called; put it before "
           "lockswap in LD_PRELOAD");
     } else if (function = defined_clock(*m); function != nullptr) {
       add(found, *m, function,
-          " itself and is loaded behind lockswap, whose timed waits go by the true clock and may "
+          " itself and is loaded after lockswap, whose timed waits follow the real clock and may "
           "end at once or never; put it before lockswap in LD_PRELOAD");
     }
   }
 }
 
-// Whether the shell or script that started this process was preloaded with it too, and so has said
-// it already.
+// Returns whether the shell or script that started this process was preloaded with it too, and so
+// has said it already.
 bool is_said(const link_map& object) noexcept {
   const char* preloaded = environment_value("LD_PRELOAD");
   if (preloaded == nullptr || object.l_name[0] == 0) return false;
@@ -132,7 +133,7 @@ void warn_of_load_order(Swapped swapped) noexcept {
   text << "lockswap: warning: "
        << (found.object->l_name[0] != 0 ? found.object->l_name : "the program itself")
        << " replaces " << found.function << found.what;
-  if (found.count > 1) text << "; " << found.count - 1 << " more of the kind";
+  if (found.count > 1) text << "; " << found.count - 1 << " more like this";
   text << " (LOCKSWAP_VERBOSE=0: no warnings)\n";
   say(line);
 }

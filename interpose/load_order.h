@@ -11,8 +11,8 @@ struct Swapped {
   bool any() const noexcept { return rwlocks || mutexes || conds; }
 };
 
-// At start-up: one line on stderr if there is such a library. What dlopen brings later is not seen,
-// and is reached through this one.
+// Called at start-up. Prints one line on stderr if there is such a library. What dlopen brings
+// later is not seen, and is reached through this one.
 void warn_of_load_order(Swapped swapped) noexcept;
 
 }  // namespace lockswap

@@ -9,9 +9,9 @@
 namespace lockswap {
 
 struct Module {
-  const link_map* object = nullptr;  // nullptr: there is none
+  const link_map* object = nullptr;  // nullptr if there is none
   std::uintptr_t begin = 0, end = 0;
-  const void* unwinding = nullptr;  // its .eh_frame_hdr; nullptr: it has none
+  const void* unwinding = nullptr;  // its .eh_frame_hdr; nullptr if it has none
 
   const char* path() const noexcept { return object->l_name; }  // "": the program
   // An address as the file's own tables have it.
@@ -34,7 +34,7 @@ struct Headers {
 };
 Headers headers_of(const link_map& object) noexcept;
 
-// At start-up.
+// Called at start-up.
 void prepare_modules() noexcept;
 
 // The program's own file.

@@ -24,7 +24,7 @@ bool is_glibcs(const link_map& object) noexcept;
 bool is_copy(const link_map& object) noexcept;
 
 // Where the object defines `name`, at `version` or, without one, at its default version. An object
-// without versions matches any. nullptr: it does not.
+// without versions matches any. Returns nullptr if it does not.
 void* find_symbol(const link_map& object, const char* name, const char* version) noexcept;
 // The same in `from` and the objects behind it, copies of this library left out.
 void* find_symbol_from(const link_map* from, const char* name, const char* version) noexcept;

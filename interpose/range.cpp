@@ -45,7 +45,7 @@ Attributes& attributes(lockswap_range_lock_attr* a) noexcept {
 std::uint32_t bind(RangeFrame& f) noexcept {
   lockswap::ensure_started();
   std::uint32_t kind = 0;
-  // relaxed: whichever thread is first, all find the same.
+  // relaxed: all threads find the same, so it doesn't matter which is first.
   return f.kind.compare_exchange(kind, active_range.default_kind, lockswap::relaxed)
              ? active_range.default_kind
              : kind;

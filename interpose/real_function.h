@@ -12,7 +12,7 @@ class RealFunction {
  public:
   constexpr RealFunction(const char* name, const char* version) noexcept
       : name_(name), version_(version) {}
-  // nullptr: there is none.
+  // Returns nullptr if there is none.
   F get() noexcept {
     F f = found_.load(relaxed);  // relaxed: each thread would find the same
     if (f == nullptr) {

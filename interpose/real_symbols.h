@@ -1,4 +1,5 @@
-// The functions that this library stands before: glibc's, or those of the next library in line.
+// The functions that this library stands before: glibc's, or those of the next library that has
+// them.
 #pragma once
 
 #include "platform/system_mutex.h"
@@ -19,20 +20,20 @@ struct Functions {
 // a function that does not exist, or nullptr.
 const char* resolve_real_symbols() noexcept;
 
-// glibc's flag that says whether the process has one thread; nullptr: there is none, or none that
+// glibc's flag that says whether the process has one thread; nullptr if there is none, or none that
 // can be trusted here.
 const char* find_single_threaded() noexcept;
 
 // Semaphores, barriers and joins. What this glibc lacks the program cannot call.
 void resolve_real_waits(WaitOps& waits) noexcept;
 
-// The function of this name behind this library, at this version or at any; nullptr: there is none.
-// It takes no lock either, unless this library was loaded by dlopen.
+// The function of this name behind this library, at this version or at any; nullptr if there is
+// none. It takes no lock either, unless this library was loaded by dlopen.
 void* find_real_function(const char* name, const char* version) noexcept;
 
 // Another copy of this library that the program's calls reach before this one. Two copies must not
 // both keep readers tables, so this one sends what comes to it there: fills in `functions`, all of
-// it. False: there is none.
+// it. Returns false if there is none.
 bool resolve_first_copy(Functions& functions) noexcept;
 
 }  // namespace lockswap

@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "config/delay.h"
+#include "config/metrics.h"
 #include "config/policy.h"
 #include "config/profile_folder.h"
 #include "interpose/bypasses.h"
@@ -14,12 +15,14 @@
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
 #include "interpose/load_order.h"
+#include "interpose/metrics.h"
 #include "interpose/module_functions.h"
 #include "interpose/modules.h"
 #include "interpose/objects.h"
 #include "interpose/policy_rules.h"
 #include "interpose/real_symbols.h"
 #include "interpose/what_runs.h"
+#include "metrics/start.h"
 #include "platform/alone.h"
 #include "platform/error_text.h"
 #include "platform/looks.h"
@@ -73,7 +76,7 @@ void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept 
     // A forbidden place is no reason to stop a program that was started by the profiled one.
     static constinit char line[4200];  // the folder's name has up to 4,000 bytes
     Text text(line, sizeof line);
-    text << "lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in ";
+    text << "lockswap: LOCKSWAP_PROFILE: nothing is recorded, because no file can be made in ";
     put_error(text << profile_folder() << ": ", recording::file_error());
     text << "\n";
     say(line);
@@ -94,7 +97,8 @@ void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept 
 // Puts delays before the functions that were chosen.
 void begin_delays(const Delay& delay, RwOps& rwlock, MutexChoice& choice) noexcept {
   static constinit MutexOps mutex{};
-  if (!delayed::begin(delay)) refuse("lockswap: LOCKSWAP_DELAY: no memory for its table");
+  if (!delayed::begin(delay))
+    refuse("lockswap: LOCKSWAP_DELAY: no memory for its table; raise the limit (ulimit -v)");
   rwlock = delayed::over_rwlock(rwlock);
   mutex = delayed::over_mutex(*choice.mutex);
   choice.mutex = &mutex;
@@ -152,6 +156,7 @@ void choose() noexcept {
   resolve_real_waits(waits);
   if (profile_folder() != nullptr) begin_profile(rwlock, choice, waits);
   if (delay() != nullptr) begin_delays(*delay(), rwlock, choice);
+  if (metrics_folder() != nullptr) begin_metrics(config, rwlock, choice);
   chosen.functions = {rwlock, *choice.mutex, *choice.cond, *choice.old_cond};
 }
 
@@ -165,6 +170,7 @@ void in_forked_child() noexcept {
   Process::forked();
   thread_id();  // the survivor must be known before there are other threads
   profile::forked();
+  metrics::forked();
   delayed::forked();
   range_forked();
   if (config.stats != nullptr) {
@@ -182,6 +188,7 @@ __attribute__((constructor)) void on_load() {
 // Other threads may still run and lock: nothing is torn down.
 __attribute__((destructor)) void on_exit() {
   profile::end();
+  metrics::end();
   if (delay() != nullptr && config.verbose) delayed::report();
   if (config.verbose) say_changed_processors();
   if (config.stats == nullptr && !config.verbose) return;

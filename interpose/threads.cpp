@@ -48,13 +48,14 @@ struct Beginning {
 constexpr std::size_t kBeginnings = 64;
 constinit Beginning beginnings[kBeginnings]{};
 
-// In a page of its own if that many threads have been made and have not begun. nullptr: no memory.
+// In a page of its own if that many threads have been made and have not begun. Returns nullptr if
+// there is no memory.
 Beginning* take_beginning() noexcept {
   static constinit NativeAtomic<std::uint32_t> next{0};
   const std::uint32_t here = Process::worker(), first = next.fetch_add(1, relaxed);
   for (std::uint32_t i = 0; i < kBeginnings; ++i) {
     Beginning& b = beginnings[(first + i) % kBeginnings];
-    std::uint32_t of = b.process.load(relaxed);  // relaxed: the update looks again
+    std::uint32_t of = b.process.load(relaxed);  // relaxed: the update rechecks
     // One that a parent's thread had taken is free. acquire: pairs with give_back.
     if (of != here && b.process.compare_exchange(of, here, acquire)) return &b;
   }

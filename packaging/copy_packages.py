@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Copy the packages that the command needs into an installation, so that it runs without a network.
+"""Copy packages that the command needs into an installation, so that it runs without a network.
 
     copy_packages.py REQUIREMENTS HOME
 
 Run by the Python that has the packages; HOME is the installation's folder LIBDIR/lockswap. The packages named in
-REQUIREMENTS go to HOME/packages with their licences and their compiled modules; what HOME/harness has is compiled.
+REQUIREMENTS go to HOME/packages with their licences and their compiled modules.
 """
 
-import compileall
 import re
 import shutil
 import sys
@@ -34,14 +33,11 @@ def copy(name: str, to: Path) -> None:
 
 def main() -> None:
     requirements, home = map(Path, sys.argv[1:])
-    shutil.rmtree(home / "packages", ignore_errors=True)  # of an installation before this one
     for name in names_in(requirements):
         try:
             copy(name, home / "packages")
         except PackageNotFoundError:
             sys.exit(f"the Python package {name} is not in {sys.prefix}: run ./run.sh build")
-    if not compileall.compile_dir(home / "harness", quiet=1, stripdir=str(home), prependdir="/lockswap"):
-        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// One acquisition and one release, of whatever kind of lock.
+// One acquisition and one release of a lock of any kind.
 #pragma once
 
 #include <cerrno>
@@ -135,7 +135,7 @@ template <Kind kKind, class Try>
   return 0;
 }
 
-// Before a release; nullptr: nobody waits for it.
+// Before a release; nullptr if nobody waits for it.
 inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock,
                                  const void* caller) noexcept {
   const EndedHold hold = end_hold(t, lock);

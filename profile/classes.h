@@ -11,14 +11,14 @@
 
 namespace lockswap::profile {
 
-// nullptr: there are too many locks.
+// Returns nullptr if there are too many locks.
 [[gnu::noinline]] Object* add_object(std::uint64_t address, std::size_t from) noexcept;
 
 // Decides, by the stack of this call, which class the object is of. by_init: it begins here.
 [[gnu::noinline]] std::uint32_t decide(Thread& t, Object& o, Kind kind, const void* caller,
                                        bool by_init) noexcept;
 
-// nullptr: there is no room.
+// Returns nullptr if there is no room.
 [[gnu::noinline]] Tally* make_tally(Thread& t, std::uint32_t number, Kind kind) noexcept;
 [[gnu::noinline]] void note_thread(Thread& t, Tally& tally) noexcept;
 
@@ -39,7 +39,7 @@ inline Object* find_object(std::uint64_t address) noexcept {
   return add_object(address, first);
 }
 
-// nullptr: no thread has asked for it.
+// Returns nullptr if no thread has asked for it.
 inline Object* known_object(std::uint64_t address) noexcept {
   const std::size_t first = place_of_object(address);
   for (std::size_t i = 0; i < kMostProbes; ++i) {
@@ -55,7 +55,7 @@ inline Object* known_object(std::uint64_t address) noexcept {
 struct Seen {
   Object* object;
   std::uint32_t number;  // of the class
-  Tally* tally;          // nullptr: the call is not counted
+  Tally* tally;          // nullptr if the call is not counted
 };
 
 template <Kind kKind>
@@ -88,7 +88,7 @@ inline void note_recent(Thread& t, const Seen& seen, const void* lock, Mode mode
                                      Object::packed(seen.number, kKind)};
 }
 
-// The same as see, for a lock that the thread took lately. False: it is to be seen.
+// The same as see, for a lock that the thread took lately. Returns false if it is to be seen.
 template <Kind kKind>
 [[gnu::always_inline]] inline bool find_recent(const Me& m, const void* lock, Mode mode,
                                                const Recent*& recent) noexcept {

@@ -50,8 +50,8 @@ void count_cond_wait(const Seen& seen, std::uint64_t ns, bool has_timed_out) noe
   if (has_timed_out) ++seen.tally->timeouts;
 }
 
-// Whether no other thread is on its way to the mutex, as far as one knows: a guess that says which
-// release is charged. relaxed, all.
+// Returns whether no other thread is on its way to the mutex, as far as one knows: a guess that
+// says which release is charged. relaxed, all.
 bool leave_cond(Object* o) noexcept {
   if (o == nullptr) return true;
   // A child that a signal handler forked meanwhile has counted nobody.

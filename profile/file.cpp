@@ -31,7 +31,7 @@ constexpr recording::FileKind kFile{.format = kFormat,
                                     .before = "/",
                                     .behind = ".lockprof"};
 
-// How often threads of this process gave their processors up by themselves, so far.
+// Returns how often threads of this process have yielded their processors by themselves.
 std::uint64_t slept() noexcept {
   rusage used{};
   raw_syscall(SYS_getrusage, RUSAGE_SELF, reinterpret_cast<long>(&used));

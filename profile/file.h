@@ -7,9 +7,10 @@
 
 namespace lockswap::profile {
 
-// Files are FOLDER/<pid>.<n>.lockprof. False: none can be made there; nothing is recorded then.
+// Files are FOLDER/<pid>.<n>.lockprof. Returns false if none can be made there; nothing is recorded
+// then.
 bool open_file(const char* folder) noexcept;
-// In a forked child: a new file in the place of the parent's, which stays as it is.
+// Called in a forked child. Opens a new file in place of the parent's, which stays as it is.
 bool reopen_file() noexcept;
 void close_file() noexcept;
 
@@ -19,7 +20,7 @@ inline Record& record() noexcept { return *the_record; }
 
 // Zeroed memory in the file; 0: it is used up. Under the world's guard.
 std::uint32_t take_bytes(std::uint32_t bytes) noexcept;
-// A new one in the file, of no thread yet; nullptr: it is used up. Under the world's guard.
+// A new one in the file, of no thread yet; nullptr if it is used up. Under the world's guard.
 Live* new_live_in_file() noexcept;
 // There was none once, so there will be none.
 bool is_full() noexcept;

@@ -19,7 +19,7 @@ constinit HeldAtFork kept[kMostKept] = {};
 constinit std::uint32_t kept_count = 0;
 constinit std::uint32_t process = 0;  // which one this is, or at a fork: the one that forked
 
-// The first Live of the list at `at` or behind it; nullptr: there is none.
+// The first Live of the list at `at` or behind it; nullptr if there is none.
 Live* live_at(std::uint32_t at) noexcept { return at == 0 ? nullptr : at_offset<Live>(at); }
 Live* first_live() noexcept { return live_at(record().live.load(acquire)); }  // pairs with new_live
 

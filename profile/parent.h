@@ -6,7 +6,7 @@ namespace lockswap::profile {
 
 // When a file is opened, by the process itself.
 void note_whose_file() noexcept;
-// In a forked child, while the file that is mapped is still an ancestor's.
+// Called in a forked child, while the file that is mapped is still an ancestor's.
 void keep_holds_of_parent() noexcept;
 // When the child has a file of its own.
 void write_holds_of_parent() noexcept;

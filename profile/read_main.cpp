@@ -408,7 +408,9 @@ void process(const File& file, const LiveThreads& live, bool with_history) {
 bool read(File& file, const char* path, File::Result& result) {
   result = file.read(path);
   if (result != File::bad) return true;
-  std::fprintf(stderr, "lockswap-profile-read: %s is no profile of this version\n", path);
+  std::fprintf(
+      stderr, "lockswap-profile-read: %s is not a profile of this version, nor of the one before\n",
+      path);
   return false;
 }
 

@@ -32,7 +32,7 @@ inline constexpr std::uint32_t kMostMadeCode = 64;
 
 // Waits below this are counted, not charged.
 inline constexpr std::uint64_t kThresholdNs = 10'000;
-// One in so many acquisitions has its hold timed, on average; besides each that had to wait. A
+// One in this many acquisitions has its hold timed, on average, besides each that had to wait. A
 // thread times more of its first ones at a lock: where there are few, each one counts.
 constexpr std::uint64_t hold_period(std::uint64_t acquisitions) noexcept {
   constexpr std::uint64_t kFirst = 8, kLast = 64, kDrawn = 64;

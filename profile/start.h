@@ -7,13 +7,13 @@
 
 namespace lockswap::profile {
 
-// At start-up, by one thread, when all tables are filled in. False: nothing can be recorded in the
-// folder.
+// Called at start-up, by one thread, when all tables are filled in. Returns false if nothing can be
+// recorded in the folder.
 bool begin(const char* folder, const recording::ModuleFunctions& functions) noexcept;
 // What profiling itself costs, into the file: on objects of this library's own.
 void calibrate(const MutexOps& profiled, const MutexOps& behind) noexcept;
 
-// In a forked child, and at the end; without a profile they do nothing.
+// Called in a forked child, and at the end; without a profile they do nothing.
 void forked() noexcept;
 void end() noexcept;
 

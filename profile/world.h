@@ -136,7 +136,7 @@ struct Thread {
   std::uint64_t unwound_at;  // ticks: when a stack was last unwound before a wait
   std::uint32_t root;        // the stack's outermost frames, of a thread that may be joined
   Live* live;                // never nullptr in a thread that is known
-  const CallMark* in_wait[kMostWaits];  // of the waits there; nullptr: not known
+  const CallMark* in_wait[kMostWaits];  // of the waits there; nullptr if it isn't known
   Pending pending;
   Cause cause;
   Split split;
@@ -172,15 +172,15 @@ inline Me& me() noexcept { return per_thread<Me>; }
 inline constinit World* the_world = nullptr;
 inline World& world() noexcept { return *the_world; }
 
-// At start-up. False: no memory.
+// Called at start-up. Returns false if there is no memory.
 bool prepare_world() noexcept;
-// In a forked child, on kernels that do not empty the mapping.
+// Called in a forked child, on kernels that do not empty the mapping.
 void empty_world_of_parent() noexcept;
 
-// Whether this process has a file of its own.
+// Returns whether this process has a file of its own.
 bool is_recording() noexcept;
 
-// Makes the thread known in this process; nullptr: there is no room, or nothing is recorded.
+// Makes the thread known in this process; nullptr if there is no room, or nothing is recorded.
 Thread* make_known(Me& m) noexcept;
 
 // The thread's bookkeeping, as long as one of these exists. A call from a signal handler that
@@ -192,7 +192,7 @@ class Entry {
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
 
-  // nullptr: the call is to be passed on.
+  // Returns nullptr if the call is to be passed on.
   Thread* thread() const noexcept { return thread_; }
 
   // Before a call that may wait.

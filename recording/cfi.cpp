@@ -462,7 +462,7 @@ class Evaluation {
 
   std::uint64_t result() const noexcept { return stack_[top_]; }
 
-  // The next operation. False: it is none of these, or cannot be done.
+  // The next operation. Returns false if it is none of these, or cannot be done.
   bool step(Stream& in) noexcept {
     const auto code = in.get<std::uint8_t>();
     if (code >= 0x30 && code <= 0x4f) return push(code - 0x30u);  // lit0 to lit31
@@ -499,7 +499,7 @@ class Evaluation {
     return true;
   }
 
-  // False: the operation is none of a constant.
+  // Returns false if the operation is not that of a constant.
   static bool constant(std::uint8_t code, Stream& in, std::uint64_t& value) noexcept {
     switch (code) {
       case 0x08:  // const1u

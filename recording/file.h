@@ -18,8 +18,8 @@ struct FileKind {
 
 // Opens a new file with its head filled in. Returns nullptr if it can't be made.
 Head* open_file(const FileKind& kind, const char* where) noexcept;
-// In a forked child: a new file in the place of the parent's, which stays as it is. Returns false
-// if it can't be made; then the parent's is still there.
+// Called in a forked child. Opens a new file in place of the parent's, which stays as it is.
+// Returns false if it can't be made; then the parent's is still there.
 bool reopen_file(const FileKind& kind, Head& at) noexcept;
 
 // Why the last file could not be made, as errno has it.

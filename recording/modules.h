@@ -6,11 +6,11 @@
 namespace lockswap::recording {
 
 struct Loaded {
-  const void* object = nullptr;  // the loader's record of it; nullptr: there is none
+  const void* object = nullptr;  // the loader's record of it; nullptr if there is none
   std::uintptr_t base = 0;       // added to addresses that the file's own tables have
   std::uintptr_t begin = 0, end = 0;
   const char* path = nullptr;       // "": the program
-  const void* unwinding = nullptr;  // its .eh_frame_hdr; nullptr: not known
+  const void* unwinding = nullptr;  // its .eh_frame_hdr; nullptr if it isn't known
 };
 
 struct BuildId {

@@ -46,7 +46,7 @@ struct ProcessState {
       nap(100'000);  // not a yield: the other thread may have a lower real-time priority
   }
 
-  // Whether this is what a parent left, on a kernel that doesn't empty the memory.
+  // Returns whether this is what a parent left, on a kernel that doesn't empty the memory.
   bool is_of_parent() const noexcept {
     return state.load(relaxed) != kNew && pid != own_id();  // relaxed: fork handed on both
   }
@@ -67,7 +67,7 @@ World* map_world() noexcept {
   raw_syscall(SYS_madvise, reinterpret_cast<long>(p), sizeof(World), MADV_WIPEONFORK);
   return static_cast<World*>(p);
 }
-// In a forked child.
+// Called in a forked child.
 template <class World>
 void empty_if_of_parent(World& world) noexcept {
   if (world.is_of_parent()) std::memset(static_cast<void*>(&world), 0, sizeof world);

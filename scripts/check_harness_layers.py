@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check the order of the harness's modules: no circle of modules, none of packages, and no more than eight floors.
+"""Check the order of the harness's modules: no cycle of modules, none of packages, and no more than eight floors.
 
     check_harness_layers.py [ROOT]
 
@@ -70,8 +70,8 @@ def between_packages(imports: Imports, files: dict[str, Path]) -> dict[str, dict
     return found
 
 
-def circle(graph: dict[str, dict]) -> list[str]:
-    """A circle as a list whose first entry is also its last; empty if there is none."""
+def cycle(graph: dict[str, dict]) -> list[str]:
+    """A cycle as a list whose first entry is also its last; empty if there is none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -100,12 +100,12 @@ def check(root: Path, files: dict[str, Path]) -> list[str]:
     ]
     if findings:
         return findings
-    if found := circle(imports):
-        findings.append(f"{place(found[0], imports[found[0]][found[1]])}: modules import in a circle: {_arrows(found)}")
+    if found := cycle(imports):
+        findings.append(f"{place(found[0], imports[found[0]][found[1]])}: modules form a cycle: {_arrows(found)}")
     packages = between_packages(imports, files)
-    if found := circle(packages):
+    if found := cycle(packages):
         module, _, line = packages[found[0]][found[1]].partition(":")
-        findings.append(f"{place(module, int(line))}: packages import in a circle: {_arrows(found)}")
+        findings.append(f"{place(module, int(line))}: packages form a cycle: {_arrows(found)}")
     if not findings:
         chain = longest_chain(imports)
         if len(chain) > MOST_FLOORS:
@@ -127,7 +127,7 @@ def main() -> int:
     if findings:
         print("\n".join(findings))
     else:
-        print(f"harness: {len(files)} modules on {len(longest_chain(read_imports(files)))} floors, no circle")
+        print(f"harness: {len(files)} modules on {len(longest_chain(read_imports(files)))} floors, no cycle")
     return 1 if findings else 0
 
 

@@ -39,11 +39,13 @@ FOLDERS = {
 OTHERS = {
     # The profile of locks: a part of the preload library that knows no lock either.
     "profile": ["src/platform", "recording"],
-    # What the profile and the audit record with.
+    # Counters for monitoring, the same.
+    "metrics": ["src/platform", "recording"],
+    # What these and the audit record with.
     "recording": ["src/platform"],
     "interpose": [
         *("src/platform", *LAYERS[LAYERS.index("src/config") :]),
-        *("profile", "recording", "include/lockswap"),
+        *("profile", "metrics", "recording", "include/lockswap"),
     ],
     # A preload library of its own, made of the same symbols.
     "audit": ["src/platform", "src/config", "src/ops", "interpose", "recording"],
@@ -53,6 +55,8 @@ OTHERS = {
     "include/lockswap": [],
     # The second platform: it runs the locks, the locks do not know it.
     "src/multicore": LAYERS,
+    # The cost model's programs over it.
+    "predict": [*LAYERS, "src/multicore"],
     # Benchmarks: plain programs, some of which look into the library.
     "apps": [*LAYERS, "include/lockswap"],
     # What papers made beside locks: structures/README.md. Nothing of the above includes them.
@@ -196,7 +200,7 @@ def missing(root: Path) -> list[str]:
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     tops = (
-        *("src", "recording", "profile", "interpose", "audit", "fuzz", "include"),
+        *("src", "recording", "profile", "metrics", "interpose", "audit", "fuzz", "include"),
         *("apps", "harness", "tests", "tools", STRUCTURES),
     )
     files = [f for top in tops for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES]

@@ -57,6 +57,13 @@ lint_symbols() {
     "${check[@]}" "$tree/liblockswap-fuzz.so" "$tree/fuzz/liblockswap-fuzz.map" LOCKSWAP_OLDEST_GLIBC
 }
 
+# What programs that are linked with the libraries rely on, against what is recorded.
+lint_abi() {
+  has_tool 'abidiff' || return 0
+  cmake --build "$BUILD" --target lockswap_api lockswap_structures >/dev/null &&
+    "$BUILD/venv/bin/python" scripts/check_abi.py "$BUILD"
+}
+
 lint_budgets() { "$BUILD/venv/bin/python" scripts/check_budgets.py; }
 
 lint_ruff() {
@@ -68,14 +75,15 @@ lint_ruff() {
 
 lint_shell() {
   has_tool 'shellcheck' || return 0
-  tracked '*.sh' '*.inc' .ci/{run,matrix} scripts/lockswap packaging/{lockswap,uninstall}.in | xargs -r shellcheck --format=gcc
+  tracked '*.sh' '*.inc' .ci/{run,matrix} scripts/lockswap packaging/{lockswap,uninstall}.in \
+    debian/tests/{command,consumers,preload} | xargs -r shellcheck --format=gcc
 }
 
 # run_lint [--full|--same]: --same, for `./run.sh test`, leaves out clang-tidy, whose files are those that changed.
 run_lint() {
   [[ -e .git ]] || die "lint needs a git checkout: it asks git which files are the project's"
   local full=${1:-} linter failed=()
-  for linter in format tidy layers prose budgets symbols ruff shell; do
+  for linter in format tidy layers prose budgets symbols abi ruff shell; do
     if [[ $full == --same && $linter == 'tidy' ]]; then continue; fi
     say "lint: $linter"
     "lint_$linter" "$full" || failed+=("$linter")

@@ -25,6 +25,7 @@ declare -A PURPOSES=(
   [glibc]='for tests on other glibcs'
   [aarch64]='for tests of the aarch64 build'
   [check]='for second opinions'
+  [packages]='to make packages'
 )
 BUILD_GROUPS=(compiler python benchmarks probes gtest)
 
@@ -55,6 +56,7 @@ PACKAGES_workloads=(
   'rocksdb-tools program:db_bench'
 )
 PACKAGES_lint=(
+  'abigail-tools program:abidiff' # the binary interface of the libraries that programs link with
   'clang-tidy program:clang-tidy'
   'doxygen program:doxygen' # the reference of the public headers
   'git program:git'
@@ -66,16 +68,20 @@ PACKAGES_tests=(
   'chromium-driver program:chromedriver'
   'clang program:clang'
   debian-archive-keyring # for the glibcs of other releases
+  'fish program:fish' # completion, by a key in the shell itself; and zsh below
   'libdw1t64|libdw1'     # stacks of programs that were started without lockswap
   libjemalloc2
   'libmimalloc3|libmimalloc2.0'
   'libtcmalloc-minimal4t64|libtcmalloc-minimal4'
+  'mandoc program:mandoc' # lints the manual pages
   'musl-tools program:musl-gcc' # a program that glibc's loader doesn't start
   'pkgconf|pkg-config program:pkg-config' # how programs find the installed library
+  'prometheus program:promtool' # what scrapes lockswap metrics
   'strace program:strace' # lockswap trace-vm
   'systemd program:systemd-analyze' # reads the drop-ins of lockswap service
   'systemd-container program:systemd-nspawn' # boots it, to run services
   'valgrind program:valgrind'
+  'zsh program:zsh'
 )
 PACKAGES_machines=( # emulated, for ./run.sh test --full
   'cpio program:cpio'
@@ -89,6 +95,11 @@ PACKAGES_aarch64=( # cross-built and emulated, for ./run.sh test --aarch64
   debian-archive-keyring
 )
 PACKAGES_check=('spin program:spin')
+PACKAGES_packages=( # for ./run.sh package
+  'debhelper program:dh'
+  'dh-python program:dh_python3'
+  'dpkg-dev program:dpkg-buildpackage'
+)
 
 declare -A MISSING=() # of each group that was asked for: what is not there
 

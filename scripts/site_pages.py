@@ -32,7 +32,10 @@ GROUPS = {
         ),
         *("docs/installing.md", "examples/*"),
     ),
-    "Measure": ("docs/measuring.md", "docs/results.md", "docs/recipes.md", "results/*"),
+    "Measure": (
+        *("docs/measuring.md", "docs/predict.md", "docs/results.md", "docs/recipes.md", "apps/README.md"),
+        "results/*",
+    ),
     "How it works": (
         *("docs/architecture.md", "docs/interposition.md", "docs/algorithms.md", "docs/algorithms/*"),
         *("docs/memory-ordering.md", "docs/proving.md", "docs/*"),

@@ -218,7 +218,7 @@ lint_changed() {
   if grep -qE '\.(c|cc|cpp|h|hpp)$' <<<"$names"; then lint_format && lint_tidy || failed=1; fi
   if grep -qE '\.(c|cc|cpp|h|hpp|py|def)$' <<<"$names"; then lint_layers || failed=1; fi
   if grep -qE '\.py$' <<<"$names"; then lint_ruff || failed=1; fi
-  if grep -qE '\.(sh|inc)$|^\.ci/|^scripts/|^packaging/' <<<"$names"; then lint_shell || failed=1; fi
+  if grep -qE '\.(sh|inc)$|^\.ci/|^scripts/|^packaging/|^debian/' <<<"$names"; then lint_shell || failed=1; fi
   lint_prose || failed=1
   lint_budgets || failed=1
   return "$failed"

@@ -15,8 +15,8 @@ inline double seconds_of(clockid_t clock) noexcept {
 // The processor's time that this thread has used.
 inline double cpu_ns() noexcept { return seconds_of(CLOCK_THREAD_CPUTIME_ID) * 1e9; }
 
-// True: ticks are the processor's time stamp counter, which the kernel itself has found to run
-// evenly and alike on all processors. Otherwise they are CLOCK_MONOTONIC's nanoseconds.
+// Returns true if ticks are the processor's time stamp counter, which the kernel itself has found
+// to run evenly and alike on all processors. Otherwise they are CLOCK_MONOTONIC's nanoseconds.
 extern const bool ticks_are_tsc;
 
 // The cheapest clock. About 12 ns with the counter; it waits for the instructions before it, so an

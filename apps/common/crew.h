@@ -103,10 +103,10 @@ struct Timed {
 
 // Puts the calling thread on one of the processors that it may use.
 void pin_to(int number) noexcept;
-// How many processors the process may use.
+// Returns how many processors the process may use.
 int processors() noexcept;
 
-// Stamps at least so far apart: a clock is not needed more often to see that a thread stands still.
+// The least time between two stamps: more are not needed to see that a thread stands still.
 inline constexpr std::uint64_t kTicksPerStamp = 30'000;  // 10 to 30 us
 
 template <class Worker, class Watch>
@@ -148,8 +148,8 @@ void take_part(const Plan& plan, int number, bool timed, double seconds, std::la
   share.writes = worker.writes - writes;
 }
 
-// Runs one phase: a thread for each worker, for so many seconds. Ends the program with status 1 if
-// the system has no more threads.
+// Runs one phase: a thread for each worker, for that many seconds. Ends the program with status 1
+// if the system has no more threads.
 template <class Worker>
 Phase run_phase(const Plan& plan, std::vector<Worker>& workers, bool timed, double seconds) {
   Phase phase(workers.size());

@@ -34,8 +34,8 @@ class Tail {
   }
   std::uint64_t longest() const noexcept { return longest_; }
 
-  // The shortest value (rounded up to its bucket's end) that at least so many of a thousand values
-  // do not exceed; 0 if there are none.
+  // The shortest value (rounded up to its bucket's end) that at least that many of a thousand
+  // values do not exceed; 0 if there are none.
   std::uint64_t at_per_mille(unsigned per_mille) const noexcept {
     const std::uint64_t wanted = (count() * per_mille + 999) / 1000;
     std::uint64_t seen = 0;

@@ -14,7 +14,7 @@ struct Shares {
   double user, system, idle;
 };
 
-// What the process has used in so many seconds by the clock.
+// What the process has used in that many seconds by the clock.
 struct Spent {
   double seconds = 0, user = 0, system = 0;
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lockswap.base.errors import UNWRITABLE, Stopped, UserError, cannot_write
+from lockswap.base.errors import UNWRITABLE, NoCommand, Stopped, UserError, cannot_write
+from lockswap.shell import VARIABLE
 
 if TYPE_CHECKING:
     import click
@@ -19,6 +21,11 @@ def main(argv: list[str] | None = None) -> int:
 
     from lockswap.cli import cli
 
+    if VARIABLE in os.environ:  # a shell asks
+        from lockswap.shell import completers, scripts
+
+        scripts.answer()
+        completers.attach(cli)
     try:
         with _hearing_signals():
             status = cli.main(args=argv, prog_name="lockswap", standalone_mode=False)
@@ -26,8 +33,8 @@ def main(argv: list[str] | None = None) -> int:
     except UserError as error:
         print(f"lockswap: {error}", file=sys.stderr)
         return 2
-    except click.exceptions.NoArgsIsHelpError as error:
-        print(error.message, file=sys.stderr)
+    except NoCommand as error:
+        print(error, file=sys.stderr)
         return 2
     except click.ClickException as error:
         context = getattr(error, "ctx", None)

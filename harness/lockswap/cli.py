@@ -33,11 +33,13 @@ _command = click.argument("command", nargs=-1, required=True, type=click.UNPROCE
 
 # How `lockswap --help` lists the commands.
 TASKS = {
-    "Try other locks": ["run", "compare", "report", "list"],
+    "Try other locks": ["run", "compare", "report", "export", "list"],
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
+    "Watch programs in production": ["metrics"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
     "Use it in production": ["doctor", "service", "off"],
-    "Research": ["trace-vm"],
+    "Research": ["predict", "trace-vm"],
+    "Set up a shell": ["completion"],
 }
 
 
@@ -52,6 +54,12 @@ def cli() -> None:
     lockswap compare -l auto,ba -- ./batch       measure locks on your program
     lockswap profile -- ./server                 see which locks threads wait for
     lockswap why 4711                            see who holds what in a program that hangs
+
+    \b
+    Exit status, unless a command says otherwise:
+      0        success
+      2        bad input, or something that is missing; a line on stderr says what to do
+      128 + N  ended by signal N, such as 130 after Ctrl-C
     """
 
 
@@ -70,7 +78,7 @@ def list_command(as_json: bool, name: str | None) -> None:
     from lockswap.listing import show
 
     if as_json and name:
-        raise UserError(f"--json prints everything; leave out '{name}'")
+        raise UserError(f"--json prints everything: drop '{name}'")
     show(Paths.find(), name, as_json)
 
 
@@ -134,7 +142,7 @@ def _compared_by_default() -> dict[str, str]:
         registry = Registry.load(paths)
     except UserError:  # nothing is built
         return found | dict.fromkeys(
-            (request.DEFAULT_RWLOCKS, request.DEFAULT_MUTEXES), "those that the registry names"
+            (request.DEFAULT_RWLOCKS, request.DEFAULT_MUTEXES), "a selection of what 'lockswap list' shows"
         )
     return found | {
         request.DEFAULT_RWLOCKS: ", ".join(registry.default_rwlocks),
@@ -208,9 +216,11 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
         context = click.get_current_context()
         for parameter in context.command.params:
             source = context.get_parameter_source(parameter.name)
-            if parameter.name in options and source is click.core.ParameterSource.COMMANDLINE:
+            is_given = source is click.core.ParameterSource.COMMANDLINE
+            # click before 8.2 says that of an argument without a word, too.
+            if is_given and options.get(parameter.name, ()) != ():
                 what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
-                raise UserError(f"--resume takes everything from the campaign; leave out {what}")
+                raise UserError(f"--resume takes its settings from the campaign: drop {what}")
         return compare.resume(resume, with_report, verbose)
     return compare.run(request.Request.from_command_line(options), with_report, verbose)
 
@@ -256,7 +266,7 @@ def report_command(
                 raise UserError(f"{option} is for campaigns; a profile takes --top and -o")
         return _report_profiles(folders, out, top, as_json)
     if top is not None or as_json:
-        raise UserError(f"{'--json' if as_json else '--top'} is for profiles, and {folders[0]} is none")
+        raise UserError(f"{'--json' if as_json else '--top'} is for profiles, and {folders[0]} is not one")
     if len(folders) > 1:
         if markdown:
             raise UserError("--markdown prints one campaign; name one folder")
@@ -283,7 +293,7 @@ def _report_profiles(folders: tuple[_Path, ...], out: _Path | None, top: int | N
     if len(folders) == 2:
         return profile.compare(Paths.find(), *folders, top or 20, out, as_json)
     if as_json:
-        raise UserError("--json prints the differences of two profiles; one profile has its profile.json")
+        raise UserError("--json prints the differences of two profiles; for one profile read its profile.json")
     return profile.read(Paths.find(), folders[0], top or 20, out)
 
 
@@ -296,6 +306,31 @@ def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None
         print(file)
     else:
         terminal.show(found, file)
+
+
+@cli.command("export", context_settings=SETTINGS, short_help="Write what a paper needs from a comparison.")
+@click.option(
+    "--to",
+    type=click.Path(path_type=_Path),
+    metavar="FOLDER",
+    help="Write to FOLDER. Default: NAME-export here, with the campaign's name.",
+)
+@click.argument("campaign", type=click.Path(path_type=_Path), metavar="CAMPAIGN")
+def export_command(to: _Path | None, campaign: _Path) -> int:
+    """Write what a paper needs from a campaign, which is the folder that 'lockswap compare' wrote: all figures as CSV
+    and Parquet, plots as PDF and SVG, the exact versions, a recipe of a container that runs the same comparison again,
+    and a CITATION.cff for lockswap and the papers of the locks.
+
+    \b
+    lockswap export lockswap-results/2026-11-29-101500
+    lockswap export results/2026-11-locktorture --to artifact
+
+    Parquet needs the Python package arro3-io. Without it only CSV is written, and a line says how to install it.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.paper import export
+
+    return export.run(Paths.find(), campaign, to)
 
 
 @cli.command("audit", context_settings=PASS_ON, short_help="Check how a program uses its locks: is a swap safe?")
@@ -330,8 +365,8 @@ def audit_command(
     preload_first: tuple[str, ...],
     command: tuple[str, ...],
 ) -> int:
-    """Run a program on glibc's own locks, and say what matters before you swap them. The report has a verdict each on
-    rwlocks, mutexes and condition variables, and ends with "safe" or with what to look at. It also finds deadlocks
+    """Run a program on glibc's own locks, and say what matters before you swap them. The report has a verdict on each
+    of rwlocks, mutexes and condition variables, and ends with "safe" or with what to look at. It also finds deadlocks
     before they happen: locks that threads take in orders that form a cycle, with the stacks of each thread. The exit
     status is the program's own.
 
@@ -477,15 +512,15 @@ def profile_command(
         raise UserError("-o DIR writes the profile as profile.json")
     if pid is not None:
         if command or rwlock or mutex or preload_first:
-            raise UserError("--pid profiles a process that is running, with no options but --seconds, --top and -o")
+            raise UserError("--pid profiles a running process, and takes no options but --seconds, --top and -o")
         try:
             return profile.watch(Paths.find(), pid, seconds or 10.0, top, out)
         except WithoutLockswapError:
             return sampled_report.watch(pid, seconds or 10.0, top, out)
     if seconds is not None:
-        raise UserError("--seconds goes with --pid; a command is profiled from start to end")
+        raise UserError("--seconds needs --pid; a command is profiled from start to end")
     if not command:
-        raise UserError("say what to run, behind '--', or name a running process by --pid")
+        raise UserError("give the command to run after '--', or a running process with --pid")
     return profile.run(Paths.find(), list(command), top, out, rwlock, mutex, preload_first)
 
 
@@ -529,22 +564,53 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     """Show every second which locks a running program's threads wait for, and where they are held. If the program
-    was started under `lockswap profile`, or with LOCKSWAP_PROFILE, all its lock calls are counted. Any other is sampled
-    from outside, as by `lockswap profile --pid`.
+    was started under `lockswap profile`, or with LOCKSWAP_PROFILE, all its lock calls are counted. With
+    LOCKSWAP_METRICS, the table is made from its counts. Any other program is sampled from outside, as by `lockswap
+    profile --pid`.
 
     \b
     lockswap top 4711
     lockswap top --count 1 --interval 10 4711
     """
     from lockswap.base.paths import Paths
+    from lockswap.metrics import top as counted_top
     from lockswap.profile import sampled_report
     from lockswap.profile import top as live_top
     from lockswap.profile.attach import WithoutLockswapError
 
+    if counted_top.counts(pid):
+        return counted_top.run(pid, top, interval, count)
     try:
         return live_top.run(Paths.find(), pid, top, interval, count)
     except WithoutLockswapError:
         return sampled_report.each_second(pid, top, interval, count)
+
+
+@cli.command("metrics", context_settings=SETTINGS, short_help="Print what programs count, for Prometheus.")
+@click.option("--listen", metavar="[HOST]:PORT", help="Serve a folder by HTTP, at /metrics, until Ctrl-C.")
+@click.option("--text", is_flag=True, help="Print Prometheus's older text format, for node_exporter's textfiles.")
+@click.option("--clean", is_flag=True, help="Remove the files of processes that have ended, once they are printed.")
+@click.argument("subject", metavar="PID|DIR")
+def metrics_command(listen: str | None, text: bool, clean: bool, subject: str) -> int:
+    """Print the acquisitions, waits and wait times of programs that run with LOCKSWAP_METRICS=DIR and the library, in
+    the OpenMetrics text format: of one process, or of all that have a file in a folder, also of those that ended.
+
+    \b
+    lockswap metrics 4711
+    lockswap metrics /run/lockswap
+    lockswap metrics --listen localhost:9464 --clean /run/lockswap
+
+    The programs themselves have no thread and no socket for that. See docs/metrics.md.
+    """
+    if listen is not None:
+        if text:
+            raise UserError("--listen answers each scraper in the format that it asks for; leave out --text")
+        from lockswap.metrics import serve
+
+        return serve.run(subject, listen, clean)
+    from lockswap.metrics import scrape
+
+    return scrape.run(subject, text, clean)
 
 
 @cli.command("trace-vm", context_settings=PASS_ON, short_help="Record mapping calls and page faults, to replay them.")
@@ -557,7 +623,7 @@ def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     metavar="FILE",
     help="Where the trace goes; compressed if it ends in .gz.",
 )
-@click.option("--synthesise", is_flag=True, help="Make up first touches where perf may not record faults.")
+@click.option("--synthesise", is_flag=True, help="Synthesise first touches if perf may not record faults.")
 @click.option(
     "--processes",
     is_flag=True,
@@ -578,6 +644,95 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     from lockswap.vm import trace_vm
 
     return trace_vm.run(list(command), out, synthesise, processes)
+
+
+@cli.command("predict", context_settings=SETTINGS, short_help="Model how locks do on a machine that isn't here.")
+@click.option("--machine", metavar="NAME|FILE.toml", help="The machine; --list shows those that come with lockswap.")
+@click.option("--workload", "-w", default="rwbench", show_default=True, metavar="NAME", help="What its threads do.")
+@click.option(
+    "--writes",
+    type=click.FloatRange(0, 1),
+    default=0.01,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the acquisitions that write.",
+)
+@click.option("--rwlock", "-l", metavar="LOCKS", help="Reader-writer locks, comma-separated.")
+@click.option("--mutex", "-m", metavar="MUTEXES", help="Mutexes, comma-separated.")
+@click.option(
+    "--threads",
+    metavar="N,N...",
+    help="How many threads. Default: 1, 2, 4 ... to all hardware threads of the machine.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(2),
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="Number of random draws of what isn't known about the machine. Fewer are faster and less certain.",
+)
+@click.option(
+    "--virtual",
+    "virtual_ms",
+    type=click.FloatRange(0.1),
+    default=5.0,
+    show_default=True,
+    metavar="MS",
+    help="Virtual milliseconds of each run.",
+)
+@click.option("--list", "show_list", is_flag=True, help="List machines and workloads.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def predict_command(
+    machine: str | None,
+    workload: str,
+    writes: float,
+    rwlock: str | None,
+    mutex: str | None,
+    threads: str | None,
+    draws: int,
+    virtual_ms: float,
+    show_list: bool,
+    as_json: bool,
+) -> None:
+    """Predict how locks scale on a machine that isn't here. The sources of the locks run on a modelled machine, where
+    each cache line that moves takes as long as it was measured to take there. All figures are modelled, none measured.
+
+    \b
+    lockswap predict --list
+    lockswap predict --machine x5-2 --rwlock ba,bravo-ba --writes 0.01
+    lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
+
+    See docs/predict.md for what the model covers, and how good its predictions were.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.predict import predict
+
+    if show_list:
+        predict.show_list(Paths.find())
+        return
+    if machine is None:
+        raise UserError("name a machine: --machine x5-2; 'lockswap predict --list' shows all")
+    try:
+        counts = tuple(sorted({int(n) for n in threads.split(",")})) if threads else ()
+    except ValueError:
+        counts = (0,)
+    if threads and (not counts or counts[0] < 1):
+        raise UserError(f"--threads '{threads}' is not a list of numbers; write it like 1,8,36")
+    predict.run(
+        Paths.find(),
+        predict.Request(
+            machine,
+            workload,
+            writes,
+            tuple(filter(None, (rwlock or "").split(","))),
+            tuple(filter(None, (mutex or "").split(","))),
+            counts,
+            draws,
+            virtual_ms,
+            as_json,
+        ),
+    )
 
 
 @cli.command("advise", context_settings=PASS_ON, short_help="Try other locks for the slow ones, and write a policy.")
@@ -655,7 +810,7 @@ def advise_command(
     type=click.Choice(["both", "read", "write"]),
     default="both",
     show_default=True,
-    help="Which holds of reader-writer locks to make longer; 'read' and 'write' leave mutexes out.",
+    help="Which holds of reader-writer locks to lengthen; 'read' and 'write' exclude mutexes.",
 )
 @click.option("--top", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="Try at most N locks.")
 @click.option(
@@ -720,28 +875,47 @@ def policy_check_command(as_json: bool, preload_first: tuple[str, ...], rules: s
     if words[0] == "--":  # it stands behind FILE, so click takes it for the first word
         del words[0]
     if not words:
-        raise UserError("say what to run, behind '--'")
+        raise UserError("give the command to run after '--'")
     return check.run(Paths.find(), rules, words, as_json, preload_first)
+
+
+@cli.command("completion", context_settings=SETTINGS, short_help="Print the script by which a shell completes.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish")
+def completion_command(shell: str) -> None:
+    """Print the script by which a shell completes commands, options, locks, mutexes, workloads and campaigns. An
+    installation has the scripts in the shells' own folders.
+
+    \b
+    For this bash:
+      eval "$(lockswap completion bash)"
+    For zsh, in a folder of its fpath:
+      lockswap completion zsh > ~/.zfunc/_lockswap
+    For fish:
+      lockswap completion fish > ~/.config/fish/completions/lockswap.fish
+    """
+    from lockswap.shell import scripts
+
+    print(scripts.script(cli, shell))
 
 
 @cli.command("doctor", context_settings=PASS_ON, short_help="Say what this machine and a program allow.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[PID | -- CMD...]")
 def doctor_command(as_json: bool, words: tuple[str, ...]) -> int:
-    """Say what stands in the way of swapped locks, and what to do about it, in one line each. Without an argument it
-    looks at the machine, with a command also at its files, without starting it. Of a running process it says whether
-    lockswap is loaded, which lock runs since when, and what bypasses it.
+    """Check whether locks can be swapped here, and say what to do if not, in one line each. Without an argument it
+    checks the machine. With a command it also checks the command's files, without starting it. For a running process it
+    says whether lockswap is loaded, which lock runs since when, and what bypasses it.
 
     \b
     lockswap doctor
     lockswap doctor -- ./server --port 8080
     lockswap doctor 4711
 
-    A line begins with 'ok', with 'note' if it is worth knowing, or with 'stops' if it stands in the way.
+    A line begins with 'ok', with 'note' if it is worth knowing, or with 'stops' if it must change first.
 
     \b
     Exit status:
-      0    nothing stands in the way
+      0    nothing stops a swap
       1    something does
       2    bad input
     """
@@ -754,9 +928,9 @@ def doctor_command(as_json: bool, words: tuple[str, ...]) -> int:
 @cli.command("off", context_settings=SETTINGS, short_help="Give new locks of a running program back to glibc.")
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def off_command(pid: int) -> int:
-    """Switch lockswap off in a running process: locks that begin from now on are glibc's. Locks that it has already
-    stay as they are until they are destroyed, and so do condition variables, which both kinds of mutexes use. It can't
-    be switched on again but by a restart.
+    """Switch lockswap off in a running process: locks that are first used from now on are glibc's. Locks in use stay as
+    they are until they are destroyed, and so do condition variables, which work with both kinds of mutexes. Only a
+    restart switches it on again.
 
     \b
     lockswap off 4711
@@ -830,7 +1004,7 @@ def service_disable_command(user: bool, root: _Path | None, now: bool, unit: str
     return service.disable(service.manager_of(user, root), unit, now)
 
 
-@service_group.command("status", context_settings=SETTINGS, short_help="Ask the doctor of the running service.")
+@service_group.command("status", context_settings=SETTINGS, short_help="Check the running service.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @_user
 @_root

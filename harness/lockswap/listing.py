@@ -107,7 +107,7 @@ class Listing:
     def _elsewhere(self) -> list[str]:
         """That there is more than locks."""
         count = len(self._about_structures())
-        text = f"What is no lock stands apart: 'lockswap list structures' ({plural(count, 'workload')})."
+        text = f"Structures that are not locks: 'lockswap list structures' ({plural(count, 'workload')})."
         return wrapped(text, self.width) if count else []
 
     def _about_locks(self) -> list[Recipe]:

@@ -21,6 +21,16 @@
 static const int deadly[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM};
 enum { count = sizeof deadly / sizeof deadly[0] };
 
+// The version of the oldest glibc. Before 2.34 it is in libdl, which a program may lack.
+#if defined(__x86_64__)
+__asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
+#elif defined(__aarch64__)
+__asm__(".symver dlsym,dlsym@GLIBC_2.17");
+#endif
+#pragma weak dlsym
+extern void lockswap_write_stats(void) __attribute__((weak));
+extern int __sigaction(int, const struct sigaction*, struct sigaction*);  // libc's own
+
 static void (*write_stats)(void);
 static int (*next_sigaction)(int, const struct sigaction*, struct sigaction*);
 static pid_t process;
@@ -40,7 +50,7 @@ static void end(int number) {
   sigemptyset(&this);
   sigaddset(&this, number);
   raise(number);
-  pthread_sigmask(SIG_UNBLOCK, &this, NULL);
+  sigprocmask(SIG_UNBLOCK, &this, NULL);  // pthread_sigmask has a newer version
 }
 
 static int is_deadly(int number) {
@@ -56,7 +66,10 @@ static struct sigaction ours(void) {
   return action;
 }
 
-static void find_next(void) { *(void**)&next_sigaction = dlsym(RTLD_NEXT, "sigaction"); }
+static void find_next(void) {
+  if (dlsym != NULL) *(void**)&next_sigaction = dlsym(RTLD_NEXT, "sigaction");
+  if (next_sigaction == NULL) next_sigaction = __sigaction;
+}
 
 int sigaction(int sig, const struct sigaction* act, struct sigaction* oact) {
   if (next_sigaction == NULL) find_next();  // in a constructor before ours
@@ -84,7 +97,7 @@ static void in_child(void) {
 
 __attribute__((constructor)) static void start(void) {
   if (next_sigaction == NULL) find_next();
-  *(void**)&write_stats = dlsym(RTLD_DEFAULT, "lockswap_write_stats");
+  write_stats = lockswap_write_stats;
   if (write_stats == NULL) return;
   process = getpid();
   pthread_atfork(NULL, NULL, in_child);

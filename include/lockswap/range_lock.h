@@ -158,6 +158,8 @@ int lockswap_range_downgrade(lockswap_range* range);
  * looked at twice. */
 int lockswap_range_try_upgrade(lockswap_range* range);
 
+/* --- Counts */
+
 /** The memory of ranges (not of pnova-rw, rwlock) in this process, each number a glimpse. */
 typedef struct lockswap_range_counts {
   uint64_t nodes;   /**< that were allocated, 64 bytes each (trees: 128); never given back */

@@ -49,7 +49,7 @@ class held_range {
   void release() noexcept {
     if (std::exchange(held_, false)) lockswap_range_release(&range_);
   }
-  /// Shared becomes exclusive. False: others are in the way, and it stays shared. Throws
+  /// Shared becomes exclusive. Returns false if others are in the way, and it stays shared. Throws
   /// std::system_error, also where the implementation cannot.
   bool try_upgrade() {
     const int error = lockswap_range_try_upgrade(&range_);
@@ -133,13 +133,13 @@ class range_lock {
   held_range try_exclusive() { return try_exclusive(0, UINT64_MAX); }
   /// All units beside others, at once or not.
   held_range try_shared() { return try_shared(0, UINT64_MAX); }
-  /// As try_exclusive, but waits for so long at most.
+  /// Like try_exclusive, but waits for at most that long.
   template <class Rep, class Period>
   held_range try_exclusive_for(std::uint64_t start, std::uint64_t end,
                                std::chrono::duration<Rep, Period> time) {
     return timed_acquire(start, end, LOCKSWAP_RANGE_EXCLUSIVE, time);
   }
-  /// As try_shared, but waits for so long at most.
+  /// Like try_shared, but waits for at most that long.
   template <class Rep, class Period>
   held_range try_shared_for(std::uint64_t start, std::uint64_t end,
                             std::chrono::duration<Rep, Period> time) {

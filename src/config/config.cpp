@@ -6,6 +6,7 @@
 #include "config/auto.h"
 #include "config/delay.h"
 #include "config/environment.h"
+#include "config/metrics.h"
 #include "config/policy.h"
 #include "config/profile_folder.h"
 #include "platform/text.h"
@@ -27,13 +28,14 @@ constexpr Option kOptions[] = {
      "which objects are swapped, and by what; see 'docs/policy.md'; unset: all, by the two above"},
     {"LOCKSWAP_WAIT", "wait policy", "park", "how to wait for a lock: spin, yield or park"},
     {"LOCKSWAP_SPIN", "0..1000000", "500",
-     "most pauses to spin before parking; waits teach how many"},
+     "upper bound on spin iterations before parking; the actual number adapts"},
     {"LOCKSWAP_READER_PATIENCE_US", "0..60000000", kDefaultPatience,
-     "microseconds after which a reader passes a writer that waits for readers; 0: never"},
+     "microseconds after which a reader bypasses a writer that waits for readers; 0: never"},
     {"LOCKSWAP_HANDOVER_US", "0..60000000", "500",
-     "eventual: microseconds without the lock after which it is kept for its first waiter"},
+     "eventual, gcr-*: least time between two hand-offs, in microseconds; 0: hand off at each "
+     "release"},
     {"LOCKSWAP_BRAVO_SLOTS", "power of two, 16..1048576", "4096",
-     "slots in BRAVO's visible readers table"},
+     "number of slots in BRAVO's table of readers"},
     {"LOCKSWAP_BRAVO_N", "0..1000000", "9",
      "BRAVO's slow-down guard: writers lose at most 1/(N+1) of their time to revocations"},
     {"LOCKSWAP_TOPOLOGY", "NxCxT", "",
@@ -41,22 +43,27 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_RANGE", "range lock", kDefaultRange,
      "the range lock of programs that name none; see 'lockswap list'"},
     {"LOCKSWAP_RANGE_SEGMENT", "1..1073741824", "4096",
-     "sharded-rw, pnova-rw: units of a segment, where the program says nothing"},
+     "sharded-rw, pnova-rw: units of a segment, unless the program sets them"},
     {"LOCKSWAP_STATS", "0, 1 or FILE", "0",
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
     {"LOCKSWAP_PROFILE", "DIR", "",
      "record which locks hurt, and which lines wait and hold, in files of this folder; read by "
-     "'lockswap profile'"},
+     "'lockswap report'"},
+    {"LOCKSWAP_METRICS", "DIR", "",
+     "count acquisitions and waits in files of this folder, for monitoring; read by 'lockswap "
+     "metrics', see 'docs/metrics.md'"},
+    {"LOCKSWAP_METRICS_HOLDS", "0 or 1", "0",
+     "1: with LOCKSWAP_METRICS, also time how long locks are held"},
     {"LOCKSWAP_DELAY", "RULE:+5us", "",
-     "make each hold of the rule's locks so much longer, or with 'after+5us' the time behind it; "
+     "lengthen each hold of the rule's locks by this time, or with 'after+5us' add it after them; "
      "used by 'lockswap whatif', see 'docs/whatif.md'"},
     {"LOCKSWAP_STRICT", "0 or 1", "0",
      "1: refuse to start if what was chosen cannot run with this glibc; 0: keep glibc's objects "
      "and "
      "say so"},
     {"LOCKSWAP_VERBOSE", "0 or 1", "",
-     "1: say on stderr which lock runs, and at exit which libraries bypass it; 0: not even warn; "
-     "unset: warn alone"},
+     "1: print which lock runs, and at exit which libraries bypass it; 0: no warnings either; "
+     "unset: only warnings"},
     {"LOCKSWAP_AUDIT", "FILE", "", "used by 'lockswap audit' and its library, not by this one"},
     {"LOCKSWAP_FUZZ", "SEED,...", "", "used by 'lockswap fuzz' and its library, not by this one"},
     {"LOCKSWAP_HOME", "directory", "", "used by the lockswap command, not by the library"},
@@ -146,9 +153,10 @@ void read_rules(Reader& reader, const Names& names, Config& config, char* messag
   if (v == nullptr || !reader.ok()) return;
   for (const char* other : {"LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX"}) {
     if (const char* lock = environment_value(other); lock != nullptr) {
-      reader.complain(other, lock) << "does not go with LOCKSWAP_POLICY, whose rules name the "
-                                      "locks; unset one of the two, or "
-                                      "end the policy with a rule that has no conditions";
+      reader.complain(other, lock)
+          << "can't be combined with LOCKSWAP_POLICY, whose rules name the "
+             "locks; unset one of the two, or "
+             "end the policy with a rule that has no conditions";
       return;
     }
   }
@@ -179,14 +187,26 @@ void read_stats(Reader& reader, Config& config) noexcept {
 
 // A folder that is not there is said when the file cannot be made.
 constinit char profile_files[kLongestFile + 1];
-void read_profile(Reader& reader) noexcept {
-  const char* v = environment_value("LOCKSWAP_PROFILE");
+constinit char metrics_files[kLongestFile + 1];
+void read_folder(Reader& reader, const char* name, char* into) noexcept {
+  const char* v = environment_value(name);
   if (v == nullptr || !reader.ok()) return;
   if (std::strlen(v) > kLongestFile) {
-    reader.complain("LOCKSWAP_PROFILE", "...") << "is longer than " << kLongestFile << " bytes";
+    reader.complain(name, "...") << "is longer than " << kLongestFile << " bytes";
     return;
   }
-  Text(profile_files, sizeof profile_files) << v;
+  Text(into, kLongestFile + 1) << v;
+}
+
+constinit bool metrics_holds = false;
+void read_metrics(Reader& reader) noexcept {
+  constexpr char kName[] = "LOCKSWAP_METRICS";
+  read_folder(reader, kName, metrics_files);
+  reader.flag("LOCKSWAP_METRICS_HOLDS", metrics_holds);
+  if (metrics_files[0] != 0 && profile_files[0] != 0 && reader.ok()) {
+    reader.complain(kName, metrics_files)
+        << "does not go with LOCKSWAP_PROFILE, which counts more; unset one of the two";
+  }
 }
 
 void read_delayed(Reader& reader, char* message, std::uint32_t size) noexcept {
@@ -196,7 +216,7 @@ void read_delayed(Reader& reader, char* message, std::uint32_t size) noexcept {
   for (const char* other : {"LOCKSWAP_POLICY", "LOCKSWAP_PROFILE"}) {
     if (environment_value(other) == nullptr) continue;
     reader.complain("LOCKSWAP_DELAY", v)
-        << "does not go with " << other << "; unset one of the two";
+        << "can't be combined with " << other << "; unset one of the two";
     return;
   }
   if (!read_delay(v, message, size)) reader.fail();
@@ -257,6 +277,8 @@ void reject_unknown(Reader& reader) noexcept {
 Options options() noexcept { return {kOptions, static_cast<int>(std::size(kOptions))}; }
 
 const char* profile_folder() noexcept { return profile_files[0] != 0 ? profile_files : nullptr; }
+const char* metrics_folder() noexcept { return metrics_files[0] != 0 ? metrics_files : nullptr; }
+bool metrics_count_holds() noexcept { return metrics_holds; }
 
 bool read_config(Config& config, const Names& names, char* message, std::uint32_t size) noexcept {
   Reader reader(message, size);
@@ -279,10 +301,11 @@ bool read_config(Config& config, const Names& names, char* message, std::uint32_
   config.warns = config.verbose || environment_value("LOCKSWAP_VERBOSE") == nullptr;
   if (reader.ok() && (config.bravo_slots & (config.bravo_slots - 1)) != 0) {
     reader.complain("LOCKSWAP_BRAVO_SLOTS", environment_value("LOCKSWAP_BRAVO_SLOTS"))
-        << "is not a power of two";
+        << "is not a power of two; choose one from 16 to 1048576";
   }
   read_stats(reader, config);
-  read_profile(reader);
+  read_folder(reader, "LOCKSWAP_PROFILE", profile_files);
+  read_metrics(reader);
   read_delayed(reader, message, size);
   return reader.ok();
 }

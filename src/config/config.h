@@ -36,7 +36,7 @@ struct Config {
   bool automatic = false;          // it was chosen for `auto` (rwlocks.h)
   const char* mutex = nullptr;     // as rwlock
   bool automatic_mutex = false;    // as automatic (mutexes.h)
-  const Policy* policy = nullptr;  // which objects are swapped (policy.h); nullptr: all, or none
+  const Policy* policy = nullptr;  // which objects are swapped (policy.h); nullptr: all or none
   Conds cond = Conds::with_mutex;
   const char* wait = "park";
   std::uint32_t spin = 500;  // most pauses before parking
@@ -48,7 +48,7 @@ struct Config {
   std::uint32_t range = 0;             // a kind (range_locks.h); 0 = nothing was asked for
   std::uint32_t range_segment = 4096;  // units
   bool strict = false;                 // an object's layout that is unknown ends the program
-  // Why glibc keeps objects of a kind that others were chosen for (keep_glibcs.h); nullptr: it
+  // Why glibc keeps objects of a kind that others were chosen for (keep_glibcs.h); nullptr if it
   // doesn't.
   struct {
     const char* rwlocks = nullptr;

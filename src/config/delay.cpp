@@ -64,7 +64,7 @@ class DelayReader {
     found.ns = is_us ? n * 1000 : n;
     if (*at == '+' && end != digits && (is_us || same_name(end, "ns")) && found.ns <= kMostNs)
       return true;
-    complain() << "has no time behind its last ':'; write +5us, +500ns, or after+5us, with at most "
+    complain() << "has no time after its last ':'; write +5us, +500ns, or after+5us, with at most "
                   "a second";
     return false;
   }
@@ -73,7 +73,7 @@ class DelayReader {
     Rule& rule = found.policy.rules[0];
     if (std::strchr(word, '=') == nullptr) {
       if (rule.site != nullptr || rule.address != 0)
-        return complain() << "names two functions", false;
+        return complain() << "names two functions; drop one", false;
       rule.site = word;
       return true;
     }
@@ -82,13 +82,13 @@ class DelayReader {
       wants_rwlock_ = same_name(value, "rwlock");
       wants_mutex_ = same_name(value, "mutex");
       if (wants_rwlock_ || wants_mutex_) return true;
-      return complain() << "has no such kind; it is kind=mutex or kind=rwlock", false;
+      return complain() << "has an unknown kind; write kind=mutex or kind=rwlock", false;
     }
     if (after_prefix(word, "mode=") != nullptr) {
       found.reads = same_name(value, "read");
       found.writes = same_name(value, "write");
       if (found.reads || found.writes) return true;
-      return complain() << "has no such mode; it is mode=read or mode=write", false;
+      return complain() << "has an unknown mode; write mode=read or mode=write", false;
     }
     const char* why = nullptr;
     if (read_condition(rule, word, why)) {
@@ -110,7 +110,8 @@ class DelayReader {
     if (rule.address != 0 && rule.module == nullptr)
       return complain() << "has an address without its module; add module=NAME", false;
     if (!(found.reads && found.writes)) {  // mutexes have no modes
-      if (!wants_rwlock_) return complain() << "has a mode of mutexes, too; drop kind=mutex", false;
+      if (!wants_rwlock_)
+        return complain() << "has a mode, which mutexes don't have; drop kind=mutex", false;
       wants_mutex_ = false;
     }
     // What the rule names to run its locks is not looked at, only that it names one.

@@ -22,10 +22,11 @@ struct Delay {
   bool reads = true, writes = true;
 };
 
-// As read_config has found it; nullptr: none is asked for.
+// As read_config has found it; nullptr if none is asked for.
 const Delay* delay() noexcept;
 
-// Reads the value, which need not stay. False: something is wrong, and `message` says it in a line.
+// Reads the value, which need not stay. Returns false if something is wrong; then `message` says it
+// in a line.
 bool read_delay(const char* value, char* message, std::uint32_t size) noexcept;
 
 }  // namespace lockswap

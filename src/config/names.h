@@ -13,7 +13,7 @@ struct NameList {
   const char* what;  // such as "lock", for messages
   int count;
   const char* (*name)(int);
-  // The canonical name for that name or alias, in whichever case; nullptr: there is none.
+  // The canonical name for that name or alias, in whichever case; nullptr if there is none.
   const char* (*find)(const char*);
 };
 

@@ -61,15 +61,15 @@ bool is_word(const char* word, const char* key) noexcept {
   return std::strncmp(word, key, n) == 0 && word[n] == '=';
 }
 
-// Returns what is wrong with it; nullptr: nothing.
+// Returns what is wrong with it; nullptr if nothing is.
 const char* set(const char*& into, const char* value) noexcept {
-  if (into != nullptr) return "is said twice in one rule";
+  if (into != nullptr) return "is given twice in one rule; drop one";
   into = value;
   return nullptr;
 }
 
 const char* read_site(Rule& rule, const char* value) noexcept {
-  if (rule.address != 0 || rule.site != nullptr) return "is said twice in one rule";
+  if (rule.address != 0 || rule.site != nullptr) return "is given twice in one rule; drop one";
   const char* digits = after_prefix(value, "0x");
   if (digits == nullptr) {
     rule.site = value;
@@ -107,7 +107,8 @@ class PolicyReader {
       read_line(text, line);
       text = end == nullptr ? nullptr : end + 1;
     }
-    if (ok_ && policy_.count == 0) begin() << "has no rule";
+    if (ok_ && policy_.count == 0)
+      begin() << "has no rule; write one, such as 'module=libcrypto.so.3 rwlock=LOCK'";
     return ok_;
   }
 
@@ -197,7 +198,7 @@ class PolicyReader {
       return;
     }
     if (rule.lock[k] != nullptr) {
-      complain(word) << "is the second " << list.what << " of one rule";
+      complain(word) << "is the second " << list.what << " of one rule; drop one";
       return;
     }
     rule.lock[k] = name;
@@ -231,7 +232,7 @@ bool read_condition(Rule& rule, const char* word, const char*& why) noexcept {
   if (value == nullptr) return false;
   ++value;
   if (*value == 0) {
-    why = "has nothing behind the '='";
+    why = "has no value after the '='";
   } else if (is_word(word, "module")) {
     why = set(rule.module, value);
   } else if (is_word(word, "symbol")) {
@@ -268,7 +269,8 @@ const Policy* read_policy(const char* value, const Names& names, char* message,
                           std::uint32_t size) noexcept {
   auto* text = static_cast<char*>(map_pages(kMostText));
   if (text == nullptr) {
-    Text(message, size) << "lockswap: LOCKSWAP_POLICY: no memory for its rules";
+    Text(message, size)
+        << "lockswap: LOCKSWAP_POLICY: no memory for its rules; raise the limit (ulimit -v)";
     return nullptr;
   }
   policy = Policy{};

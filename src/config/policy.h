@@ -33,11 +33,11 @@ inline constexpr std::size_t kObjectKinds = 2;
 
 struct Rule {
   std::uint32_t line;
-  const char* module = nullptr;  // nullptr: any
+  const char* module = nullptr;  // nullptr means any
   const char* site = nullptr;    // a function
   std::uintptr_t address = 0;    // 0: any
   const char* symbol = nullptr;
-  // By kind: the canonical name of the lock; nullptr: the rule says nothing of that kind.
+  // By kind: the canonical name of the lock; nullptr if the rule says nothing of that kind.
   const char* lock[kObjectKinds] = {};
   Runner runner[kObjectKinds] = {};
 };
@@ -46,7 +46,7 @@ struct Policy {
   static constexpr int kMostRules = 64;
   Rule rules[kMostRules];
   int count = 0;
-  // The locks that rules name, by kind and runner; nullptr: none.
+  // The locks that rules name, by kind and runner; nullptr if there is none.
   const char* runners[kObjectKinds][kMostRunners] = {};
 
   bool has_rules_of(ObjectKind kind) const noexcept;
@@ -74,7 +74,7 @@ void put_rule(Text& out, const Rule& rule) noexcept;
 // Where a call comes from, as far as a policy asks.
 struct CallSite {
   int rule = -1;                 // the rule that catches it; -1: none
-  const char* module = nullptr;  // its file's path; "": the program; nullptr: not to be found
+  const char* module = nullptr;  // its file's path; "": the program; nullptr if it can't be found
   std::uintptr_t address = 0;    // in that file
 };
 

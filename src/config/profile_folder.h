@@ -3,7 +3,7 @@
 
 namespace lockswap {
 
-// A copy, which stays when the environment does not; nullptr: no profile is asked for.
+// A copy, which stays when the environment does not; nullptr if no profile is asked for.
 const char* profile_folder() noexcept;
 
 }  // namespace lockswap

@@ -14,8 +14,8 @@
 //     its own, which its users ask for by `if constexpr`.
 //
 // Orders: what a thread did before it released is seen by every thread that acquires after it,
-// whether it does so by a wait, a try or a timed form. A glimpse orders nothing unless its comment
-// says so.
+// whether it does so by a wait, a try or a timed form. A racy snapshot orders nothing unless its
+// comment says so.
 #pragma once
 
 #include <concepts>
@@ -36,29 +36,29 @@ template <class Core>
 concept LockCore = requires(Core& core, const Core& glimpse, bool held) {
   // What the lock promises about the order of its threads. Exploration checks that.
   requires std::same_as<decltype(Core::kClaims), const Claims>;
-  // At start-up, by one thread, any number of times: makes queue nodes and blocks possible. Returns
-  // false if there is no address space for them.
+  // Called at start-up, by one thread, any number of times: makes queue nodes and blocks possible.
+  // Returns false if there is no address space for them.
   { Core::prepare() } -> std::same_as<bool>;
-  // In a forked child, before its first acquisition: whether the lock has no trace of threads that
-  // do not exist here. `held`: a hold (of an rwlock: a writer's) is to stay. Changes nothing;
-  // another thread may be using the lock already, and then the answer is not used.
+  // Called in a forked child before its first acquisition. Returns whether the lock has no trace of
+  // threads that do not exist here. `held` says that a hold (of an rwlock, a writer's) is to stay.
+  // Changes nothing. If another thread uses the lock already, the answer is ignored.
   { glimpse.needs_no_repair(held) } -> std::same_as<bool>;
-  // At the same moment, by one thread: drops all threads that waited, and the holder unless it is
-  // to stay. Read holds stay. Holds may end meanwhile, and the process may fork again at each step.
-  // So a word that a release changes is repaired by an update of it: what was loaded before, and is
-  // stored after the release, would bring the hold back.
+  // Called at the same moment, by one thread. Drops all threads that waited, and the holder unless
+  // it is to stay. Read holds stay. Holds may end meanwhile, and the process may fork again at each
+  // step. So a word that a release changes is repaired by an update, because a store of what was
+  // loaded before the release would bring the hold back.
   core.repair_after_fork(held);
 };
 
-// Optional. For tests, and for a lock that is made of this one; when nobody else uses it: nobody
-// holds the lock or waits for it.
+// Optional, for tests and for a lock that is made of this one. Called when nobody else uses the
+// lock; returns whether nobody holds it or waits for it.
 template <class Core>
 concept IdleCore = requires(const Core& core) {
   { core.idle() } -> std::same_as<bool>;
 };
 
-// Optional: the object ends. Threads may still release what they hold of an rwlock, until its
-// memory is used for something else; a mutex is idle.
+// Optional: called at the end of the object. Threads may still release what they hold of an rwlock,
+// until its memory is used for something else; a mutex is idle.
 template <class Core>
 concept EndingCore = requires(Core& core) {
   core.destroy();
@@ -67,15 +67,15 @@ concept EndingCore = requires(Core& core) {
 // Optional: a core with a block beside the object.
 template <class Core>
 concept BlockCore = EndingCore<Core> && requires(Core& core) {
-  // The bytes of the block on this machine.
+  // Returns the size of the block on this machine, in bytes.
   { Core::block_bytes() } -> std::same_as<std::size_t>;
   // Gets the block now instead of at the lock's first use.
   core.use();
-  // The object is about to be initialised. Its bytes may be anything, also those of a lock that
-  // was not destroyed.
+  // Called when the object is about to be initialised. Its bytes may be anything, even those of a
+  // lock that was not destroyed.
   core.before_init();
-  // Its bytes may have been written by another process: drops a pointer to a block that is not this
-  // process's.
+  // Called when its bytes may have been written by another process. Drops a pointer to a block that
+  // is not this process's.
   core.forget_strange();
 };
 
@@ -92,7 +92,7 @@ template <class Core>
 concept AlikeHolds = requires(Core& core) {
   // Never waits.
   { core.try_read_lock() } -> std::same_as<bool>;
-  // By any thread.
+  // May be called by any thread.
   core.read_unlock();
 };
 
@@ -104,10 +104,11 @@ concept TokenHolds = requires(Core& core, std::uint32_t token, std::uint32_t& ou
   requires Core::kHasTokens;
   // Never waits. If it returns true, `out` is the hold's token.
   { core.try_read_lock(out) } -> std::same_as<bool>;
-  // By any thread. Returns false if the hold is not there, because another thread, which released a
-  // hold without a token, has taken it for that one; what that thread left behind is seen.
+  // May be called by any thread. Returns false if the hold is not there, because another thread
+  // that released a hold without a token has taken this one for it. What that thread left behind is
+  // seen.
   { core.read_unlock(token) } -> std::same_as<bool>;
-  // For a thread that knows no token: ends any hold. Returns false if there is none.
+  // Called by a thread that knows no token. Ends any hold. Returns false if there is none.
   { core.read_unlock_any() } -> std::same_as<bool>;
 };
 
@@ -137,12 +138,12 @@ concept ReadHolds = AlikeHolds<std::conditional_t<probe::has_tokens<Core>, probe
 template <class Core>
 concept RwCore = LockCore<Core> &&
     requires(Core& core, const Core& glimpse, std::uint32_t attempt, const Deadline* deadline) {
-  // Arrives, which is what fairness counts from, unless read_wait arrives anew. Never waits.
+  // Arrives. Fairness counts from here, unless read_wait arrives anew. Never waits.
   { core.read_arrive() } -> std::same_as<std::uint32_t>;
-  // Goes on with an attempt that did not get the lock; nullptr is no deadline. Returns true if the
-  // read lock is held; with tokens, `attempt` is then its token. Returns false if the deadline has
-  // passed. The attempt, which may be another number now, then still stands in its place, and the
-  // caller waits again or withdraws it.
+  // Goes on with an attempt that did not get the lock. A null deadline means none. Returns true if
+  // the read lock is held; with tokens, `attempt` is then its token. Returns false if the deadline
+  // has passed. The attempt, which may be another number now, then still stands in its place, and
+  // the caller waits again or withdraws it.
   { core.read_wait(attempt, deadline) } -> std::same_as<bool>;
   // Takes such an attempt back, whether or not its thread has waited. Returns false if it is too
   // late: the read lock is held and, with tokens, `attempt` is now its token.
@@ -160,15 +161,16 @@ concept RwCore = LockCore<Core> &&
   // nobody reads, but is never false while a hold stays.
   { glimpse.has_readers() } -> std::same_as<bool>;
   { glimpse.has_writer() } -> std::same_as<bool>;
-  // Whether a counter is about to overflow, so that readers must be refused (POSIX's EAGAIN).
+  // Returns whether a counter is about to overflow, so that readers must be refused (POSIX's
+  // EAGAIN).
   { glimpse.too_many_readers() } -> std::same_as<bool>;
 } && ReadHolds<Core>;
 
 template <class Core>
 concept TokenCore = RwCore<Core> && TokenHolds<Core>;
 
-// Optional: the way in and the way out have a fast part, which makes no call and needs no stack
-// frame, and a slow part, which goes on after it.
+// Optional: acquiring and releasing have a fast stage, which makes no call and needs no stack
+// frame, and a slow stage, which continues it.
 template <class Core>
 concept FastReadCore = TokenCore<Core> &&
     requires(Core& core, std::uint32_t attempt, std::uint32_t token) {
@@ -180,8 +182,8 @@ concept FastReadCore = TokenCore<Core> &&
   { core.fast_read_unlock(token) } -> std::same_as<bool>;
 };
 
-// Optional, for a core without tokens whose way in is one update: so a lock above it can take it
-// without a call.
+// Optional, for a core without tokens that a reader acquires by one update, so that a lock above it
+// can do that without a call.
 template <class Core>
 concept OpenReadCore = RwCore<Core> && AlikeHolds<Core> && requires(Core& core) {
   // Returns true if the read lock is held, as after a read_arrive that need not wait. Otherwise
@@ -199,8 +201,8 @@ concept NamesNoAttempt = RwCore<Core> && requires {
 template <class L>
 concept DrainListener = requires(const L& listener) {
   // The writer has its turn among writers, readers that come from now on wait behind it, and it is
-  // about to wait for readers that are in. Perhaps several times in an acquisition. What earlier
-  // writers did is seen.
+  // about to wait for readers that are in. This may happen several times in an acquisition. What
+  // earlier writers did is seen.
   listener.begin();
   // The writer is about to give its turn back, since its deadline has passed. It still has the
   // turn; begin may have been called or not.
@@ -221,7 +223,7 @@ concept TellsOfDrains = RwCore<Core> &&
 };
 
 // Optional, for a core whose read_arrive leaves everything to read_wait and whose has_readers says
-// yes to be on the safe side: a better guess.
+// yes to be on the safe side. This is a better guess.
 template <class Core>
 concept GuessesReaders = RwCore<Core> && requires(const Core& glimpse) {
   { glimpse.seems_read() } -> std::same_as<bool>;
@@ -241,8 +243,8 @@ concept MutexCore = LockCore<Core> && IdleCore<Core> &&
   core.unlock();
 };
 
-// Optional: lock and unlock have a fast part, which makes no call and needs no stack frame, and a
-// slow part, which goes on after it. If the fast part returns 0, all is done.
+// Optional: lock and unlock have a fast stage, which makes no call and needs no stack frame, and a
+// slow stage, which continues it. If the fast stage returns 0, nothing is left to do.
 template <class Core>
 concept FastMutexCore = MutexCore<Core> &&
     requires(Core& core, std::uint64_t arrival, std::uint32_t rest) {
@@ -251,7 +253,8 @@ concept FastMutexCore = MutexCore<Core> &&
   { core.fast_lock() } -> std::same_as<std::uint64_t>;
   requires std::same_as<decltype(Core::kNotBegun), const std::uint64_t>;
   core.slow_lock(arrival);
-  // By any thread, as unlock. Not 0: go on with slow_unlock, though the lock may be gone.
+  // May be called by any thread, as unlock. If it doesn't return 0, go on with slow_unlock, though
+  // the lock may be gone.
   { core.fast_unlock() } -> std::same_as<std::uint32_t>;
   core.slow_unlock(rest);
 };

@@ -29,7 +29,7 @@ class MutexLockOps {
 
   static Frame& frame(pthread_mutex_t* m) noexcept { return *reinterpret_cast<Frame*>(m); }
 
-  // False: the object is glibc's.
+  // Returns false if the object is glibc's.
   static bool ours(pthread_mutex_t* m) noexcept {
     if (Contract::is_adopted(frame(m))) [[likely]]
       return true;
@@ -42,7 +42,7 @@ class MutexLockOps {
     return false;
   }
 
-  // A fast stage is through.
+  // Called when a fast stage has acquired the mutex.
   [[gnu::always_inline]] static int acquired(pthread_mutex_t* m) noexcept {
     if constexpr (!std::is_same_v<Count, CountNothing>) return probes::mutex_acquired(m, 0);
     probes::mutex_acquired(m);

@@ -35,7 +35,7 @@ struct RangeKind {
 
 // How the bytes of a lockswap_range are divided.
 struct RangeHandle {
-  void* node;  // nullptr: no range
+  void* node;  // nullptr if there is no range
   RangeFrame* lock;
 };
 

@@ -151,12 +151,12 @@ struct ManyRwLocks {
 
   static State& state(RangeFrame& f) noexcept { return *reinterpret_cast<State*>(f.state); }
 
-  // nullptr: no memory.
+  // Returns nullptr if there is no memory.
   static pthread_rwlock_t* locks(RangeFrame& f) noexcept {
     pthread_rwlock_t* there = locks_if_any(f);
     return there != nullptr ? there : map_locks(f);
   }
-  // nullptr: no range was ever acquired.
+  // Returns nullptr if no range was ever acquired.
   static pthread_rwlock_t* locks_if_any(RangeFrame& f) noexcept {
     // acquire: pairs with map_locks().
     return reinterpret_cast<pthread_rwlock_t*>(state(f).locks.load(acquire));

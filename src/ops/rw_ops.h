@@ -37,7 +37,7 @@ class RwLockOps {
 
   static Frame& frame(pthread_rwlock_t* l) noexcept { return *reinterpret_cast<Frame*>(l); }
 
-  // False: the object is the system's.
+  // Returns false if the object is the system's.
   static bool ours(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
     if (Contract::adopted(frame(l))) [[likely]]

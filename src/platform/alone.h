@@ -23,7 +23,7 @@ class Alone {
   static constexpr bool kKnown = false;
 #endif
 
-  // At start-up, by one thread. `flag` is the C library's, or nullptr. Idempotent.
+  // Called at start-up, by one thread. `flag` is the C library's, or nullptr. Idempotent.
   static void prepare(const char* flag) noexcept {
     if (flag != nullptr) flag_ = flag;
   }

@@ -36,15 +36,15 @@ class Arena {
  public:
   using Handle = std::uint32_t;  // 0 is no node
 
-  // Runs at start-up, in one thread, and maps the first chunk. False: there is no memory.
+  // Runs at start-up, in one thread, and maps the first chunk. Returns false if there is no memory.
   static bool prepare() noexcept { return Chunks::prepare() && ThreadExit::add(&on_thread_exit); }
 
   [[gnu::always_inline]] static T& at(Handle h) noexcept { return *static_cast<T*>(Chunks::at(h)); }
   static Handle handle_of(const T& node) noexcept { return Chunks::handle_of(&node); }
-  // Whether a node that was given out lies at that address, which may be any number.
+  // Returns whether a node that was given out lies at that address, which may be any number.
   static bool is_node(std::uint64_t address) noexcept { return Chunks::is_node(address); }
 
-  // Whether that is the handle of such a node. It may be any number.
+  // Returns whether that is the handle of such a node. It may be any number.
   static bool is_handle(Handle h) noexcept {
     return h != 0 && h < Chunks::kHandles && is_node(reinterpret_cast<std::uintptr_t>(&at(h)));
   }
@@ -69,7 +69,7 @@ class Arena {
     const Handle h = take_kept();
     return h != 0 ? h : pop();
   }
-  // How many nodes were ever given out.
+  // Returns how many nodes were ever given out.
   static std::uint64_t given_out() noexcept { return Chunks::given_out(); }
   // Calls f(node) for each of them, and may miss the newest.
   template <class F>

@@ -60,7 +60,7 @@ class ArenaChunks {
   static Handle handle_of(const void* node) noexcept {
     return static_cast<Handle>((reinterpret_cast<std::uintptr_t>(node) - base_) / kUnit);
   }
-  // Whether a node that was given out lies at that address, which may be any number.
+  // Returns whether a node that was given out lies at that address, which may be any number.
   static bool is_node(std::uint64_t address) noexcept {
     if (!in_window(address)) return false;
     // acquire: pairs with grow: the chunks' heads.
@@ -86,7 +86,7 @@ class ArenaChunks {
     }
   }
 
-  // How many nodes were ever given out.
+  // Returns how many nodes were ever given out.
   static std::uint64_t given_out() noexcept {
     const Chunk* const c = newest_.load(acquire);  // pairs with grow
     return c->before + c->given_out();
@@ -104,7 +104,7 @@ class ArenaChunks {
   struct Chunk {
     Chunk* older;
     std::uint64_t before;              // nodes in older chunks
-    std::uint32_t room;                // for so many nodes
+    std::uint32_t room;                // for this many nodes
     NativeAtomic<std::uint32_t> used;  // the number of the next one
 
     std::uintptr_t nodes() const noexcept {
@@ -120,7 +120,8 @@ class ArenaChunks {
   static constexpr std::size_t kFirst = std::size_t{1} << 16;
   static constexpr std::size_t kMost = std::size_t{1} << 26;
 
-  // Adds a chunk behind `full`. If two threads do so at once, one chunk stays. False: no memory.
+  // Adds a chunk behind `full`. If two threads do so at once, one chunk stays. Returns false if
+  // there is no memory.
   [[gnu::noinline]] static bool grow(Chunk* full) noexcept {
     const std::size_t least = pages_for(1);
     const std::uint64_t so_far = full == nullptr ? 0 : full->before + full->room;

@@ -22,7 +22,8 @@ namespace lockswap {
 
 class Barrier {
  public:
-  // At start-up: whether the kernel has it. A process that this one forks has it too.
+  // Called at start-up. Returns whether the kernel has it. A process that this one forks has it
+  // too.
   static bool prepare() noexcept {
     return raw_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   }
@@ -56,7 +57,8 @@ class Barrier {
   static bool call() noexcept {
     return raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
   }
-  // True: the registration was another program's, which exec has replaced, and a new one works.
+  // Returns true if the registration was another program's, which exec has replaced, and a new one
+  // works.
   static bool again() noexcept { return prepare() && call(); }
 
   [[gnu::noinline]] static void force() noexcept {

@@ -22,7 +22,7 @@ class Blocks {
   static_assert(sizeof(Head) % alignof(Part) == 0);
 
  public:
-  // At start-up, by one thread. False: there is no memory.
+  // Called at start-up, by one thread. Returns false if there is no memory.
   static bool prepare(std::uint32_t parts) noexcept {
     if (parts_ == 0) {
       parts_ = parts;
@@ -56,7 +56,7 @@ class Blocks {
   static Part& part(Head& head, std::uint32_t i) noexcept {
     return reinterpret_cast<Part*>(&head + 1)[i];
   }
-  // Whether there is a block at that address, which may be any number.
+  // Returns whether there is a block at that address, which may be any number.
   static bool is_block(std::uint64_t address) noexcept { return Heads::is_node(address); }
 
  private:
@@ -66,7 +66,7 @@ class Blocks {
   };
   using Heads = Arena<Head, Size, 1>;  // they are large, and rarely taken
 
-  static constexpr unsigned kLongNap = 64;  // a round of step_aside: a search is dear
+  static constexpr unsigned kLongNap = 64;  // a round of step_aside, because a search is expensive
 
   // A millisecond's work, or 4 MB of blocks, whichever is less.
   static std::uint64_t first_sweep() noexcept {

@@ -31,7 +31,7 @@ class CallMark {
            !futex_word_is(at, kMark);
   }
 
-  // Whether the mark of another thread's call stands. Its stack may be gone.
+  // Returns whether the mark of another thread's call stands. Its stack may be gone.
   static bool stands(std::uint64_t mark) noexcept { return futex_word_is(mark, kMark); }
 
  private:

@@ -15,7 +15,7 @@
 namespace lockswap {
 
 enum class Slept : std::uint8_t {
-  woken,      // woken, or the word had changed, or for no reason: look again
+  woken,      // woken, or the word had changed, or for no reason: recheck
   timed_out,  // the deadline has passed
   cancelled,  // go_on() when all is done
 };

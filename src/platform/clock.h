@@ -14,7 +14,7 @@ namespace lockswap {
 struct Deadline {
   clockid_t clock;
   timespec at;  // 0 <= tv_nsec < 1e9; tv_sec may be negative (long past)
-  // If not 0, the deadline also passes that many nanoseconds after its thread is through with
+  // If not 0, the deadline also passes that many nanoseconds after its thread has finished
   // spinning. Until then nobody has to look at a clock. P::due makes a point of it.
   std::uint64_t patience = 0;
   // If not 0, it takes the place of the patience until what the thread waits for has changed: then
@@ -56,7 +56,7 @@ inline Deadline deadline_in(std::uint64_t now, std::uint64_t nanoseconds) noexce
           {static_cast<time_t>(at / 1'000'000'000u), static_cast<long>(at % 1'000'000'000u)}};
 }
 
-// The caller's deadline (nullptr: none), or so many nanoseconds of patience (0: for ever),
+// The caller's deadline (nullptr for none), or that many nanoseconds of patience (0: for ever),
 // whichever is over first.
 inline Deadline within(const Deadline* deadline, std::uint64_t nanoseconds) noexcept {
   Deadline d = deadline != nullptr ? *deadline : Deadline{CLOCK_MONOTONIC, kNoTime};
@@ -65,8 +65,9 @@ inline Deadline within(const Deadline* deadline, std::uint64_t nanoseconds) noex
   if (nanoseconds < d.longer) d.longer = nanoseconds;
   return d;
 }
-// For a thread that woke up because what it waits for had changed, and that has to wait again: its
-// patience is the usual one from now on. Returns whether that is new; then the deadline is `room`.
+// Called by a thread that woke up because what it waits for had changed, and that has to wait
+// again: its patience is the usual one from now on. Returns whether that is new; then the deadline
+// is `room`.
 inline bool as_at_first(const Deadline*& deadline, Deadline& room) noexcept {
   if (deadline == nullptr || deadline->longer == 0) return false;
   room = *deadline;
@@ -78,7 +79,7 @@ inline bool as_at_first(const Deadline*& deadline, Deadline& room) noexcept {
 inline bool is_sooner(const timespec& a, const timespec& b) noexcept {
   return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
-// The same deadline without patience, of a thread that is through with spinning now.
+// The same deadline without patience, for a thread that has just finished spinning.
 inline Deadline due_from_now(Deadline d) noexcept {
   if (d.patience == 0) return d;
   const std::uint64_t at = monotonic_ns() + (d.longer != 0 ? d.longer : d.patience);

@@ -2,9 +2,9 @@
 // production (Native) and under exploration of interleavings and reorderings (explore::Explored).
 //
 // Each part is a concept of its own, with a comment on each member inside of it. All members are
-// static. Native's are noexcept; the explorer's do not say so, since they throw nothing either but
-// may end the execution, so noexcept is not asked for. Some of the explorer's have a further
-// parameter with a default, the line of the lock that called them.
+// static. Native's are noexcept. The explorer's throw nothing either, but may end the execution and
+// do not say so, so noexcept is not required. Some of the explorer's have a further parameter with
+// a default, the line of the lock that called them.
 #pragma once
 
 #include <concepts>
@@ -19,23 +19,23 @@ namespace lockswap {
 
 template <class P>
 concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseconds) {
-  // Nanoseconds that never run backwards.
+  // Returns monotonic time, in nanoseconds.
   { P::now() } -> std::same_as<std::uint64_t>;
-  // Whether the deadline is over, patience aside.
+  // Returns whether the deadline has passed, patience aside.
   { P::passed(deadline) } -> std::same_as<bool>;
-  // A deadline for waits that something else ends, as a rule. The explorer lets it pass only when
-  // no thread can go on otherwise.
+  // Returns a deadline for waits that usually end in another way. The explorer lets it pass only
+  // when no thread can go on otherwise.
   { P::deadline_in(nanoseconds) } -> std::same_as<Deadline>;
-  // The same deadline as a point in time, for a thread that is through with spinning now.
+  // Returns the same deadline as a point in time, for a thread that has just finished spinning.
   { P::due(deadline) } -> std::same_as<Deadline>;
-  // Such a point for a call that knows one clock only. The call may end before the deadline has
-  // passed, and then has to be repeated (clock.h).
+  // Returns such a point for a call that knows one clock only. The call may end before the deadline
+  // has passed, and then has to be repeated (clock.h).
   { P::one_sleep(deadline) } -> std::same_as<Deadline>;
-  // How long a reader waits for a writer that itself waits for readers; 0: for ever
-  // (posix/guests.h). In nanoseconds, at most a minute.
+  // Returns how long a reader waits for a writer that itself waits for readers, in nanoseconds, at
+  // most a minute; 0 means for ever (posix/guests.h).
   { P::reader_patience() } -> std::same_as<std::uint64_t>;
-  // How long the head waiter of a lock goes without it until it requests a hand-off
-  // (common/eventual_head.h), in nanoseconds, at most a minute. 0: it requests at once.
+  // Returns how long the head waiter of a lock waits before it requests a hand-off
+  // (common/eventual_head.h), in nanoseconds, at most a minute; 0 means that it requests at once.
   { P::hand_off_after() } -> std::same_as<std::uint64_t>;
   // Events at such a lock, for statistics and checks: the calling thread got that lock by a
   // hand-off; its release begins a phase of readers; it backs off because contention is throttled.
@@ -43,10 +43,11 @@ concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseco
   P::handed_off(&deadline);
   P::begins_phase();
   P::throttled();
-  // Another: a thread that was about to sleep on that word found it changed, so it goes on like
-  // one that was woken.
+  // Another event: a thread that was about to sleep on that word found it changed, so it goes on
+  // like one that was woken.
   P::took_wake_up(&deadline);
-  // How long a lock stays reserved for a thread, which may be stopped, in nanoseconds. 0: for ever.
+  // Returns how long a lock stays reserved for a thread, which may be stopped, in nanoseconds; 0
+  // means for ever.
   { P::take_back() } -> std::same_as<std::uint64_t>;
 };
 
@@ -57,13 +58,13 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
                                    bool (*long_pred)(std::uint64_t), const Deadline* deadline,
                                    std::uint32_t low_half, std::uint32_t channels,
                                    std::uint64_t nanoseconds) {
-  // Looks at the atom, in the given order, until pred(its value) holds, pausing in between.
-  // False: the deadline has passed first; nullptr, or no argument: there is none.
+  // Polls the atom, in the given order, until pred(its value) holds, and pauses in between. Returns
+  // false if the deadline has passed first. A null deadline, or no argument, means none.
   { P::await(pause, word, order, pred) } -> std::same_as<bool>;
   { P::await(pause, word, order, pred, deadline) } -> std::same_as<bool>;
   { P::await(pause, long_word, order, long_pred, deadline) } -> std::same_as<bool>;
-  // Gives the processor away once; in later rounds, which count from 0, for longer. For loops
-  // that wait for more than one atom.
+  // Yields the processor once, and for longer in later rounds, which count from 0. For loops that
+  // wait for more than one atom.
   P::step_aside(0u);
   // A thread's spin before it parks: while more() it pauses, by relax, and polls. It calls
   // succeeded() if what it waits for has come. The platform decides how long that lasts
@@ -73,20 +74,20 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
     { spins.more() } -> std::same_as<bool>;
     spins.succeeded();
   };
-  // Whether a thread backs off before it queues, and whether it found the lock busy then
-  // (platform/adaptive/backoff.h).
+  // Says whether a thread should back off before it queues, and learns whether it found the lock
+  // busy then (platform/adaptive/backoff.h).
   { P::Backoff::should_sleep(&word) } -> std::same_as<bool>;
   P::Backoff::learn(&word, true);
-  // Whether contention is throttled (platform/adaptive/contention_throttle.h). A thread that finds
-  // the lock taken asks for advice, and says when it has backed off. One that releases a lock whose
-  // releases are counted says so, and learns whether they still are.
+  // Says whether contention is throttled (platform/adaptive/contention_throttle.h). A thread that
+  // finds the lock taken asks for advice, and says when it has backed off. One that releases a lock
+  // whose releases are counted says so, and learns whether they still are.
   { P::ContentionThrottle::advise(&word).sleep } -> std::convertible_to<std::uint64_t>;
   { P::ContentionThrottle::advise(&word).counts } -> std::convertible_to<bool>;
   P::ContentionThrottle::backed_off(&word);
   { P::ContentionThrottle::counted(&word) } -> std::same_as<bool>;
-  // Whether a try that finds the lock reserved counts (platform/adaptive/failed_tries.h).
+  // Says whether a try that finds the lock reserved counts (platform/adaptive/failed_tries.h).
   { P::FailedTries::should_count(&word) } -> std::same_as<bool>;
-  // Whether a releasing thread yields to a waiter that was woken
+  // Says whether a releasing thread should yield to a waiter that was woken
   // (platform/adaptive/yield_policy.h).
   { P::YieldPolicy::should_yield(true) } -> std::same_as<bool>;
   P::YieldPolicy::yield();
@@ -95,16 +96,16 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   // channels (a set of bits, not 0) or the deadline. It may also return without a cause.
   { P::park(word, low_half, channels, deadline) } -> std::same_as<Parked>;
   { P::park(long_word, low_half, channels, deadline) } -> std::same_as<Parked>;
-  // The same on all channels, for so long at most, as deadline_in has it; without a look at the
+  // The same on all channels, for that time at most, as with deadline_in, but without reading the
   // clock.
   { P::park_for(word, low_half, nanoseconds) } -> std::same_as<Parked>;
   // Wakes all threads that sleep on one of these channels. It does not read the atom, whose memory
-  // may no longer exist. How many slept: each of them is on its way out of the kernel now. A thread
-  // that is about to sleep, or sits in a signal handler, is not among them.
+  // may no longer exist. Returns how many slept; each of them is on its way out of the kernel now.
+  // A thread that is about to sleep, or sits in a signal handler, is not among them.
   { P::unpark(&word, channels) } -> std::same_as<std::uint32_t>;
   { P::unpark(&long_word, channels) } -> std::same_as<std::uint32_t>;
-  // The same of one of them: of the highest real-time priority the one that has slept longest. That
-  // is how the kernel does it; nothing but fairness may rely on it.
+  // Wakes one of them: the one that has slept longest among those of the highest real-time
+  // priority. The kernel chooses it, and nothing but fairness may rely on that.
   { P::unpark_one(&word, channels) } -> std::same_as<std::uint32_t>;
 };
 

@@ -16,7 +16,7 @@ template <class A, class T>
 concept Atom = requires(A& atom, const A& constant, T value, T& expected, Order order) {
   requires std::same_as<typename A::value_type, T>;
   { constant.load(order) } -> std::same_as<T>;
-  // A relaxed load, and whether it is that value.
+  // Returns whether a relaxed load gives that value.
   { constant.is(value) } -> std::same_as<bool>;
   atom.store(value, order);
   { atom.exchange(value, order) } -> std::same_as<T>;
@@ -28,13 +28,13 @@ concept Atom = requires(A& atom, const A& constant, T value, T& expected, Order 
   { atom.fetch_sub(value, order) } -> std::same_as<T>;
   { atom.fetch_or(value, order) } -> std::same_as<T>;
   { atom.fetch_and(value, order) } -> std::same_as<T>;
-  // For a thread that is alone (P::is_alone): no other thread, but a signal handler may come before
-  // or after it, not between.
+  // For a thread that is alone (P::is_alone): a signal handler may run before or after the update,
+  // but not in the middle of it.
   { atom.fetch_add_alone(value) } -> std::same_as<T>;
   { atom.compare_exchange_alone(expected, value) } -> std::same_as<bool>;
 };
 
-// What a concept below puts where a lock would put a type of its own.
+// Types that the concepts below use in place of a lock's own.
 namespace probe {
 template <class P>
 struct Node {
@@ -60,7 +60,7 @@ concept PlatformAtomics = requires(typename P::template plain<std::uint64_t>& pl
   // two accesses that nothing orders.
   { constant.get() } -> std::same_as<std::uint64_t>;
   plain.set(std::uint64_t{});
-  // A count that one thread raises, or sets, and any thread may read: a glimpse.
+  // A count that one thread raises or sets, and of which any thread may take a racy snapshot.
   requires std::same_as<decltype(typename P::tally{}.get()), std::uint64_t>;
   requires requires(typename P::tally & tally, std::uint64_t n) {
     tally.add(n);
@@ -71,28 +71,28 @@ concept PlatformAtomics = requires(typename P::template plain<std::uint64_t>& pl
 template <class P>
 concept PlatformFences = requires(const typename P::template atomic<std::uint64_t>* table,
                                   std::size_t n, std::uint64_t key, bool (*on_hit)(std::size_t)) {
-  // At start-up, by a lock that uses the asymmetric fence. False: there is none.
+  // Called at start-up, by a lock that uses the asymmetric fence. Returns false if there is none.
   { P::prepare_heavy_fence() } -> std::same_as<bool>;
   // Two seq_cst fences that make a pair with each other: the light one costs next to nothing,
   // the heavy one has every processor run a barrier.
   P::heavy_fence();
   P::light_fence();
-  // The heavy fence for a pair whose other side has no fence at all. It is dearer than
-  // heavy_fence where the kernel refuses that one.
+  // The heavy fence for a pair whose other side has no fence at all. It costs more than heavy_fence
+  // where the kernel refuses the latter.
   P::barrier_in_all();
-  // Between two stores to plain memory of which a forked child, or a handler, may find the first
-  // one done and the second one not. No instruction.
+  // Marks the place between two plain stores of which a forked child, or a handler, may find only
+  // the first. Generates no instruction.
   P::fork_point();
   // A seq_cst fence; then looks at the n slots of the table, in any order, and calls
   // on_hit(index) for those that hold the key, bit 0 aside, until that returns false; then an
-  // acquire fence. A hit is a hint, to be read again (platform/scan.h). True: on_hit never
-  // returned false.
+  // acquire fence. A hit is a hint, to be read again (platform/scan.h). Returns true if on_hit
+  // never returned false.
   { P::scan(table, n, key, on_hit) } -> std::same_as<bool>;
 };
 
 template <class P>
 concept PlatformState = requires {
-  // The calling thread's T, and the process's: the same one at each call, zero at first.
+  // Returns the calling thread's T, and the process's: the same one at each call, zero at first.
   { P::template local<std::uint64_t>() } -> std::same_as<std::uint64_t&>;
   { P::template global<std::uint64_t>() } -> std::same_as<std::uint64_t&>;
 };
@@ -102,22 +102,22 @@ concept PlatformState = requires {
 // look or a late wake at a node in other hands does no harm.
 template <class N, class T>
 concept TypeStableNodes = requires(std::uint32_t handle) {
-  // At start-up, by one thread. False: there is no memory.
+  // Called at start-up, by one thread. Returns false if there is no memory.
   { N::prepare() } -> std::same_as<bool>;
-  // The node of a handle that one of the takes has given out. 0 is no node.
+  // Returns the node of a handle that one of the takes has given out. 0 is no node.
   { N::at(handle) } -> std::same_as<T&>;
-  // Whether it is such a handle. It may be any number.
+  // Returns whether it is such a handle. It may be any number.
   { N::is_handle(handle) } -> std::same_as<bool>;
   // Never fails: while memory is refused it waits until there is some, or a node is given back.
   { N::take() } -> std::same_as<std::uint32_t>;
-  // 0: no node is free, and memory is refused.
+  // Returns 0 if no node is free and memory is refused.
   { N::try_take() } -> std::same_as<std::uint32_t>;
   N::give(handle);
-  // For fast paths: what the calling thread keeps to itself, without a call. 0, or false: nothing
-  // was done.
+  // For fast paths: uses only what the calling thread keeps to itself, without a call. Returns 0,
+  // or false, if nothing was done.
   { N::take_kept() } -> std::same_as<std::uint32_t>;
   { N::keep(handle) } -> std::same_as<bool>;
-  // The rest of `give` after `keep` has returned false.
+  // Does the rest of `give` after `keep` has returned false.
   N::give_shared(handle);
 };
 
@@ -127,17 +127,17 @@ concept TypeStableNodes = requires(std::uint32_t handle) {
 template <class B, class Head, class Part>
 concept TypeStableBlocks = requires(Head& head, std::uint32_t i, std::uint64_t address,
                                     bool (*reclaim)(Head&)) {
-  // At start-up, by one thread. False: there is no memory.
+  // Called at start-up, by one thread. Returns false if there is no memory.
   { B::prepare(i) } -> std::same_as<bool>;
   { B::parts() } -> std::same_as<std::uint32_t>;
   { B::part(head, i) } -> std::same_as<Part&>;
-  // The bytes of a block with so many parts.
+  // Returns the size in bytes of a block with that many parts.
   { B::bytes_with(i) } -> std::same_as<std::size_t>;
-  // Never fails: while memory is refused it waits. When blocks run short it asks reclaim(head) of
-  // each block; true: that call has made it nobody's, so it is free.
+  // Never fails: while memory is refused it waits. When blocks run short it calls reclaim(head) for
+  // each block, which returns true if it has made the block free.
   { B::take(reclaim) } -> std::same_as<Head&>;
   B::give(head);
-  // Whether a block lies at that address, which may be any number.
+  // Returns whether a block lies at that address, which may be any number.
   { B::is_block(address) } -> std::same_as<bool>;
 };
 
@@ -147,22 +147,23 @@ concept PlatformMemory = requires(std::size_t bytes, void* pages, std::uint64_t 
   requires TypeStableNodes<typename P::template nodes<probe::Node<P>>, probe::Node<P>>;
   requires TypeStableBlocks<typename P::template blocks<probe::Head<P>, probe::Part>,
                             probe::Head<P>, probe::Part>;
-  // Zeroed pages, or nullptr.
+  // Returns zeroed pages, or nullptr.
   { P::map(bytes) } -> std::same_as<void*>;
   P::unmap(pages, bytes);
-  // Whether these are zeroes. Other threads may be writing there; then the answer does not matter.
+  // Returns whether these are zeroes. If other threads are writing there, the answer does not
+  // matter.
   { P::is_blank(static_cast<const void*>(pages), bytes) } -> std::same_as<bool>;
-  // Copies what is no atom: plain reads, and plain writes elsewhere.
+  // Copies data that is not atomic, by plain reads and plain writes.
   P::copy(pages, static_cast<const void*>(pages), bytes);
-  // Whether the 8 bytes at that address are `word`. They may be anybody's memory or nobody's.
-  // relaxed; two system calls. True also where the kernel does not say.
+  // Returns whether the 8 bytes at that address are `word`; they may be anybody's memory or
+  // nobody's. Also returns true if the kernel does not say. relaxed; two system calls.
   { P::word_is(word, word) } -> std::same_as<bool>;
   // From now on only wakes of the object's address may follow, until permit makes it the
   // caller's. The explorer checks that; production does nothing.
   P::forbid(object);
   P::permit(object);
   // An invariant, which holds whenever a thread comes there. The explorer ends the execution if it
-  // does not; loads in it are no steps, and see what is newest. Production does not ask.
+  // does not; loads in it are no steps, and see what is newest. Production does not evaluate it.
   P::check(invariant);
 };
 

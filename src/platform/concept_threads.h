@@ -9,23 +9,23 @@ namespace lockswap {
 
 template <class P>
 concept PlatformThreads = requires(std::uint32_t tid, void (*hook)()) {
-  // A number that no two live threads share; input for hashing.
+  // Returns a number that no two live threads share, as input for hashing.
   { P::self() } -> std::same_as<std::uint64_t>;
-  // The kernel's id of the calling thread.
+  // Returns the kernel's id of the calling thread.
   { P::tid() } -> std::same_as<std::uint32_t>;
-  // The same without a call; 0: the thread has never asked for its id. Between a fork and the
-  // thread's next call of tid it may be the id that the thread had before.
+  // The same without a call. Returns 0 if the thread has never asked for its id. Between a fork and
+  // the thread's next call of tid it may be the id that the thread had before.
   { P::tid_if_known() } -> std::same_as<std::uint32_t>;
-  // The priority of the thread with that id under a real-time policy, 1 to 100; 0: its policy is
-  // another one, or the system does not say. A system call.
+  // Returns the priority of the thread with that id under a real-time policy, 1 to 100, or 0 if its
+  // policy is another one or the system does not say. A system call.
   { P::priority_of(tid) } -> std::same_as<std::uint32_t>;
   // Notes the real-time priority of a writer that waits for a lock; the last argument says to keep
   // a higher one that is noted there. Readers with such a priority ask for it; 0 if none is known.
   // Neither imposes an order.
   P::note_waiting_priority(&tid, tid, true);
   { P::waiting_priority(&tid) } -> std::same_as<std::uint32_t>;
-  // The process has one thread, the caller, and has until that makes another one. False also where
-  // the system does not say. Cheap; to be asked for each update.
+  // Returns whether the process has one thread, the caller, and will have only that until it makes
+  // another one. Returns false if the system does not say. Cheap; must be called for each update.
   { P::is_alone() } -> std::same_as<bool>;
   // Runs the hook whenever a thread exits that has asked for it. Returns false if it will not run,
   // so that the thread must keep nothing.
@@ -38,37 +38,37 @@ template <class P>
 concept PlatformProcesses = requires(std::uint64_t word, std::uint32_t tid, const void* address,
                                      bool written, const pthread_rwlock_t* lock,
                                      pthread_rwlock_t* mutable_lock) {
-  // This process's stamp, which none of its ancestors has. It is not 0, has no bits but those
-  // of kStampMask, and always has kStampTop; without kStampTop it is not 0 either.
+  // Returns this process's stamp, which none of its ancestors has. It is not 0, has no bits but
+  // those of kStampMask, and always has kStampTop; without kStampTop it is not 0 either.
   { P::process() } -> std::same_as<std::uint64_t>;
   requires std::same_as<decltype(P::kStampMask), const std::uint64_t>;
   requires std::same_as<decltype(P::kStampTop), const std::uint64_t>;
   requires(P::kStampTop & ~P::kStampMask) == 0;
-  // Another number that no ancestor has, at the price of a load; 0: nobody in this process has
-  // asked for the stamp.
+  // Returns another number that no ancestor has, for the price of a load, or 0 if nobody in this
+  // process has asked for the stamp.
   { P::process_mark() } -> std::same_as<std::uint64_t>;
-  // Whether the word's lower 40 bits are this process's stamp and nothing else. Cheap. False
-  // also if nobody has asked for the stamp.
+  // Returns whether the word's lower 40 bits are this process's stamp and nothing else, and false
+  // if nobody has asked for the stamp. Cheap.
   { P::is_process(word) } -> std::same_as<bool>;
-  // The stamp with random bits in 40 to 63, which no other process has: objects may lie in memory
-  // that another process has written. Not 0.
+  // Returns the stamp with random bits in 40 to 63, which no other process has: objects may lie in
+  // memory that another process has written. Not 0.
   { P::seal() } -> std::same_as<std::uint64_t>;
-  // Whether the word is that and nothing else. Cheap. If nobody has asked for the stamp, no word is
-  // but 0.
+  // Returns whether the word is that seal and nothing else. Cheap. If nobody has asked for the
+  // stamp, only 0 is.
   { P::is_seal(word) } -> std::same_as<bool>;
-  // Whether one of the last 254 ancestors may have had that stamp; whether one had that seal.
-  // kStampTop does not count.
+  // Returns whether one of the last 254 ancestors may have had that stamp, or had that seal.
+  // Ignores kStampTop.
   { P::is_ancestor(word) } -> std::same_as<bool>;
   { P::is_ancestor_seal(word) } -> std::same_as<bool>;
   // `tid` was a thread of that process, which is this one or an ancestor. If it is the thread that
   // forked, returns the id that the thread has here; otherwise returns `tid` itself.
   { P::survivor(tid, word) } -> std::same_as<std::uint32_t>;
-  // Whether a lock that begins now is to be the system's. Once that is so it stays so; threads may
-  // see it late.
+  // Returns whether a lock that begins now is to be the system's. Once that is so it stays so;
+  // threads may see it late.
   { P::begins_systems() } -> std::same_as<bool>;
-  // Whether the address is in shared memory. Expensive.
+  // Returns whether the address is in shared memory. Expensive.
   { P::is_shared(address) } -> std::same_as<bool>;
-  // Whether a thread reads the system's own lock, or waits to read it. Only a hint.
+  // Returns whether a thread reads the system's own lock, or waits to read it. Only a hint.
   { P::system_is_read(lock) } -> std::same_as<bool>;
   // For a forked child: whether a writer holds the system's own lock, and how to reset that lock,
   // so that nobody waits for it and the writer holds it if `written` (system_rwlock.h).
@@ -78,12 +78,13 @@ concept PlatformProcesses = requires(std::uint64_t word, std::uint32_t tid, cons
 
 template <class P>
 concept PlatformTopology = requires {
-  // At start-up, by a lock that asks for one of the next four.
+  // Called at start-up, by a lock that uses one of the next four.
   P::prepare_topology();
-  // How many processors and memory nodes there can be; they do not change.
+  // Returns how many processors, or memory nodes, there can be. These numbers do not change.
   { P::cpus() } -> std::same_as<std::uint32_t>;
   { P::node_count() } -> std::same_as<std::uint32_t>;
-  // Where the calling thread runs, below those; it may be elsewhere right after.
+  // Returns where the calling thread runs, as a number below those. It may be elsewhere right
+  // after.
   { P::cpu() } -> std::same_as<std::uint32_t>;
   { P::node() } -> std::same_as<std::uint32_t>;
 };
@@ -108,7 +109,7 @@ concept PlatformSizes = requires {
   // callbacks a thread gives before it looks after them (rlu/callbacks.h).
   requires(P::kLogChunk & (P::kLogChunk - 1)) == 0;
   requires P::kManyCallbacks >= 1;
-  // BRAVO looks at the clock once in so many slow reads: a power of two.
+  // BRAVO reads the clock once in this many slow reads, a power of two.
   { P::reads_per_clock() } -> std::same_as<std::uint32_t>;
 };
 

@@ -45,7 +45,7 @@ inline Parked futex_wait(const void* word, std::uint32_t expected, std::uint32_t
   return how;
 }
 
-// The same on all channels, for so many nanoseconds at most. It reads no clock.
+// The same on all channels, for at most that many nanoseconds. It reads no clock.
 inline Parked futex_wait_for(const void* word, std::uint32_t expected, std::uint64_t ns) noexcept {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   const timespec time{static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
@@ -74,17 +74,17 @@ inline std::uint32_t futex_wake_one(const void* word, std::uint32_t channels) no
   return n > 0 ? 1 : 0;
 }
 
-// Whether there is memory at that address, of whatever protection, or the kernel doesn't say.
-// MS_ASYNC does nothing else.
+// Returns whether there is memory at that address, whatever its protection, or the kernel doesn't
+// say. MS_ASYNC does nothing else.
 inline bool is_mapped(std::uint64_t address) noexcept {
   const std::uint64_t page = address & ~(static_cast<std::uint64_t>(getpagesize()) - 1);
   return raw_syscall(SYS_msync, static_cast<long>(page), 1, MS_ASYNC) != -ENOMEM;
 }
 
-// Whether the word at that address is `value`. The address may be anything, also of memory that no
-// longer exists, since the kernel looks. The system call does nothing else: it moves no waiter.
-// True also where the kernel doesn't say, as under a filter, or if the memory is there but nobody
-// may read it now: collectors close pages for a while.
+// Returns whether the word at that address is `value`. The address may be anything, also of memory
+// that no longer exists, since the kernel looks. The system call does nothing else: it moves no
+// waiter. True also where the kernel doesn't say, as under a filter, or if the memory is there but
+// nobody may read it now: collectors close pages for a while.
 inline bool futex_word_is(std::uint64_t address, std::uint32_t value) noexcept {
   std::uint32_t nobody = 0;
   const long r =

@@ -13,7 +13,8 @@ namespace lockswap {
 
 class Latch {
  public:
-  // Waits until no other thread of this process has it. False: the calling thread has it already.
+  // Waits until no other thread of this process has it. Returns false if the calling thread has it
+  // already.
   bool take() noexcept {
     const std::uint64_t me = std::uint64_t{Process::worker()} << kShift | thread_identity();
     for (std::uint64_t seen = kNobody; !whose_.compare_exchange(seen, me, acquire);) {

@@ -44,6 +44,18 @@ class Looks {
     return are_known_ ? at_known<kReads>(l) : Look::unknown;
   }
 
+  // A shorter look where are_known(), at one word. Returns false if it is one of glibc's and a call
+  // on it would not wait; else a whole look says more. Plain loads, since compilers make an
+  // instruction more of an atomic one: it is a word, so nothing but its old or new value is read.
+  template <bool kReads>
+  static bool may_be_taken(const pthread_mutex_t* m) noexcept {
+    return (m->__data.__lock & FUTEX_TID_MASK) != 0;  // without the mask, a load and a test
+  }
+  template <bool kReads>
+  static bool may_be_taken(const pthread_rwlock_t* l) noexcept {
+    return (l->__data.__readers & (kReads ? kWriteLocked : ~kWritePhase)) != 0;
+  }
+
   // The same where are_known().
   static Look at_known(const pthread_mutex_t* m) noexcept {
     const auto& d = m->__data;
@@ -107,7 +119,7 @@ class Looks {
   static inline constinit bool are_known_ = false;
 };
 
-// Whether the functions with a deadline take it. A call without one has a valid one.
+// Returns whether the functions with a deadline take it. A call without one has a valid one.
 inline bool is_valid_deadline() noexcept { return true; }
 inline bool is_valid_deadline(const timespec* at) noexcept {
   return at != nullptr && at->tv_nsec >= 0 && at->tv_nsec < 1'000'000'000;

@@ -46,8 +46,8 @@ inline void unmap_pages(void* p, std::size_t bytes) noexcept {
   raw_syscall(SYS_munmap, reinterpret_cast<long>(p), static_cast<long>(bytes));
 }
 
-// Whether other processes see what is stored at `p`, which has been written to (MAP_SHARED memory).
-// False also where the kernel does not say. Three system calls: some microseconds.
+// Returns whether other processes see what is stored at `p`, which has been written to (MAP_SHARED
+// memory). False also where the kernel does not say. Three system calls: some microseconds.
 inline bool is_shared_memory(const void* p) noexcept {
   constexpr std::uint64_t kFileOrShared = std::uint64_t{1} << 61;  // private ones are no file's
   const auto page = reinterpret_cast<std::uintptr_t>(p) / static_cast<std::size_t>(getpagesize());

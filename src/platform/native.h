@@ -153,9 +153,9 @@ struct Native {
   using ContentionThrottle = lockswap::ContentionThrottle;
   using FailedTries = lockswap::FailedTries;
   using YieldPolicy = lockswap::YieldPolicy;
-  // At start-up, by one thread: how long threads spin at most before they sleep, with how many
-  // processors, and how to find that out again. Once that is known, further calls do nothing: other
-  // locks are in use already when a lock inside of a range lock is made ready.
+  // Called at start-up, by one thread. Sets how long threads spin at most before they sleep, with
+  // how many processors, and how to find that out again. Once that is known, further calls do
+  // nothing: other locks are in use already when a lock inside of a range lock is made ready.
   static void set_most_pauses(std::uint32_t pauses, const Processors& p,
                               Rereading::Again again = nullptr) noexcept {
     if (Rereading::is_prepared()) return;

@@ -298,7 +298,7 @@ struct Seen {
   std::uint32_t writer = 0;
 };
 
-// Every function once, on a free lock. False: one doesn't do what it should.
+// Every function once, on a free lock. Returns false if one doesn't do what it should.
 bool every_function_works(pthread_rwlock_t& lock, Seen& seen) noexcept {
   const RwOps& real = libc_functions.rwlock;
   const auto is_released = [&] { return real.unlock(&lock) == 0; };

@@ -17,9 +17,9 @@ enum class Pause {
 };
 
 enum class Parked {
-  woken,        // woken, or for no reason: look again
+  woken,        // woken, or for no reason: recheck
   interrupted,  // by a signal handler, or to look at a clock, and by no wake: the same, or sleep on
-  changed,      // it did not sleep, since the word had changed: look again
+  changed,      // it did not sleep, since the word had changed: recheck
   timed_out,    // the deadline has passed
 };
 

@@ -35,8 +35,9 @@ class Process {
     return static_cast<std::uint32_t>(stamp >> kShift) % kNumbers;
   }
 
-  // Whether the word's lower 40 bits are the stamp and nothing else. This costs a subtraction, a
-  // shift and a comparison. It is false also in a child that has not asked for its stamp yet.
+  // Returns whether the word's lower 40 bits are the stamp and nothing else. This costs a
+  // subtraction, a shift and a comparison. It is false also in a child that has not asked for its
+  // stamp yet.
   static bool is(std::uint64_t word) noexcept {
     return page_.stamp.is(packed(word));  // it hands nothing on
   }
@@ -60,12 +61,12 @@ class Process {
     if (page_.seal.load(relaxed) == 0) choose();
     return page_.seal.load(relaxed);
   }
-  // Whether the word is that and nothing else: one comparison. In a child that has not asked for
-  // its stamp yet, no word is but 0.
+  // Returns whether the word is that and nothing else: one comparison. In a child that has not
+  // asked for its stamp yet, no word is but 0.
   static bool is_seal(std::uint64_t word) noexcept { return page_.seal.is(word); }
 
-  // Whether it is the seal of one of the last 254 ancestors; of a stamp, whether it may be one's.
-  // The top bit does not count.
+  // Returns whether it is the seal of one of the last 254 ancestors; of a stamp, whether it may be
+  // one's. The top bit does not count.
   static bool is_ancestor_seal(std::uint64_t seal) noexcept {
     const std::uint64_t known = ancestor(number_of(seal));
     return known != 0 && (seal | kStampTop) == known;

@@ -32,8 +32,9 @@ class Affinity {
  public:
   static constexpr std::uint32_t kWindow = 8;
 
-  // How many processors the calling thread and those that asked before may use together: at least
-  // the last kWindow of them, at most twice as many. Returns `last` if the system refuses to say.
+  // Returns how many processors the calling thread and those that asked before may use together: at
+  // least the last kWindow of them, at most twice as many. Returns `last` if the system refuses to
+  // say.
   std::uint32_t together(std::uint32_t last) noexcept;
   // The same for the calling thread alone; forgets what was found before.
   std::uint32_t alone(std::uint32_t last) noexcept;

@@ -125,7 +125,7 @@ Quota smallest(char* folder, std::size_t top, bool is_v2, KeptQuota* keeps) noex
   }
 }
 
-// Whether `name` is one of a list such as "cpu,cpuacct", which ends at `end`.
+// Returns whether `name` is one of a list such as "cpu,cpuacct", which ends at `end`.
 bool has_cpu(const char* s, const char* end) noexcept {
   for (const char* word = s; s <= end; ++s) {
     if (s != end && *s != ',') continue;

@@ -27,7 +27,7 @@ struct QuotaFiles {
     period.close();
   }
   bool move_up() noexcept;
-  // False: it can't be read.
+  // Returns false if it can't be read.
   bool read(std::uint64_t& value) const noexcept;
 };
 

@@ -13,8 +13,8 @@ namespace lockswap {
 
 constexpr std::uint32_t kDeadlinePolicy = 6;  // SCHED_DEADLINE, which glibc's header lacks
 
-// Whether the kernel runs a thread of this policy before all threads without such a policy, for as
-// long as the thread likes.
+// Returns whether the kernel runs a thread of this policy before all threads without such a policy,
+// for as long as the thread likes.
 inline bool is_real_time(std::uint32_t policy) noexcept {
   policy &= ~std::uint32_t{SCHED_RESET_ON_FORK};
   return policy == SCHED_FIFO || policy == SCHED_RR || policy == kDeadlinePolicy;

@@ -21,7 +21,7 @@ class Rereading {
   // Sleeps from one reading to the next: a prime, so that threads that sleep in turn read in turn.
   static constexpr std::uint32_t kEvery = 251;
 
-  // At start-up, by one thread. nullptr: nothing is read again.
+  // Called at start-up, by one thread. Returns nullptr if nothing is read again.
   static void prepare(Again again, const Processors& p) noexcept {
     is_prepared_ = true;
     again_ = again;
@@ -30,7 +30,7 @@ class Rereading {
   }
   static bool is_prepared() noexcept { return is_prepared_; }
 
-  // By a thread that is about to sleep. relaxed: what two threads count at once may be lost.
+  // Called by a thread that is about to sleep. relaxed: what two threads count at once may be lost.
   static void before_sleep() noexcept {
     if (again_ == nullptr) return;
     const std::uint32_t n = sleeps_.load(relaxed) + 1;
@@ -39,7 +39,7 @@ class Rereading {
   }
 
   // What is known now. A thread that reads at this moment is waited for, but not for ever: a signal
-  // handler may have stopped it there. False: it did not come to its end.
+  // handler may have stopped it there. Returns false if it did not come to its end.
   static bool known(Processors& p) noexcept {
     for (unsigned round = 0; !begin(); ++round) {
       if (round == kMostRounds) return false;
@@ -53,11 +53,11 @@ class Rereading {
  private:
   static constexpr unsigned kMostRounds = 64;
 
-  // True: this thread alone has what is known. The mark of the process, since a child may be forked
-  // while another thread reads.
+  // Returns true if this thread alone has what is known. The mark of the process, since a child may
+  // be forked while another thread reads.
   static bool begin() noexcept {
     const std::uint64_t mark = Process::mark() | 1;
-    std::uint64_t v = reader_.load(relaxed);  // relaxed: the update looks again
+    std::uint64_t v = reader_.load(relaxed);  // relaxed: the update rechecks
     // acquire: pairs with end, so that this thread has what the last one found.
     return v != mark && reader_.compare_exchange(v, mark, acquire);
   }

@@ -14,7 +14,7 @@
 
 namespace lockswap {
 
-// Sleeps for so many nanoseconds, below a second; less if a signal comes.
+// Sleeps for that many nanoseconds, which must be below a second; for less if a signal comes.
 inline void nap(long nanoseconds) noexcept {
   const timespec time{0, nanoseconds};
   const long error = raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&time), 0);

@@ -52,11 +52,11 @@ inline bool looks_fresh(const pthread_rwlock_t* l) noexcept {
           static_cast<unsigned>(__atomic_load_n(&d.__cur_writer, __ATOMIC_RELAXED))) == 0;
 }
 
-// Whether a thread reads, or waits to; by glibc's own field, which counts in steps of 8.
+// Returns whether a thread reads, or waits to; by glibc's own field, which counts in steps of 8.
 inline bool is_read(const pthread_rwlock_t* l) noexcept {
   return __atomic_load_n(&l->__data.__readers, __ATOMIC_RELAXED) >= 8;  // relaxed: a hint
 }
-// Whether a thread is in for writing; by glibc's own field.
+// Returns whether a thread is in for writing; by glibc's own field.
 inline bool is_written(const pthread_rwlock_t* l) noexcept { return l->__data.__cur_writer != 0; }
 // Initialises glibc's part of a lock again that is held for writing, in a process that has no other
 // threads: then nobody waits, and the writer's hold stays (`written`) or has ended.

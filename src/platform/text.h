@@ -54,7 +54,7 @@ constexpr bool same_name(const char* a, const char* b) noexcept {
   return lower(*a) == lower(*b);
 }
 
-// What follows `prefix` in s, which is compared as same_name does; nullptr: s begins otherwise.
+// What follows `prefix` in s, which is compared as same_name does; nullptr if s begins otherwise.
 constexpr const char* after_prefix(const char* s, const char* prefix) noexcept {
   for (; *prefix != 0; ++s, ++prefix) {
     if (lower(*s) != lower(*prefix)) return nullptr;

@@ -89,7 +89,7 @@ class Survivor {
   if (id != per_thread<NotedTid>.value) note_thread_id();
 }
 
-// Whether this process has a thread with that id; true where a filter refuses the question.
+// Returns whether this process has a thread with that id; true where a filter refuses the question.
 inline bool has_thread(std::uint32_t tid) noexcept {
   const long pid = raw_syscall(SYS_getpid);
   return raw_syscall(SYS_tgkill, pid, static_cast<long>(tid), 0) != -ESRCH;
@@ -117,7 +117,7 @@ class ThreadExit {
  public:
   using Hook = void (*)();
 
-  // At any time, by any thread. Idempotent. False: there are too many hooks.
+  // At any time, by any thread. Idempotent. Returns false if there are too many hooks.
   static bool add(Hook hook) noexcept {
     // relaxed, all: a hook looks only at what its own thread has done.
     for (auto& h : hooks_) {
@@ -128,8 +128,8 @@ class ThreadExit {
     return false;
   }
 
-  // Asks that the hooks run when the calling thread exits. False: they will not, so keep nothing
-  // that must be given back.
+  // Asks that the hooks run when the calling thread exits. Returns false if they will not, so keep
+  // nothing that must be given back.
   static bool arm() noexcept {
     State& s = per_thread<State>;
     if (s.armed) [[likely]]
@@ -157,8 +157,8 @@ class ThreadExit {
     if (per_thread<State>.phase == Phase::kept) end();
   }
 
-  // At start-up: which thread is the main one. A filter of system calls may come later, and a fork,
-  // after which that thread has another id.
+  // Called at start-up. Notes which thread is the main one. A filter of system calls may come
+  // later, and a fork, after which that thread has another id.
   static void prepare() noexcept {
     main_.store(static_cast<std::uint32_t>(raw_syscall(SYS_getpid)), relaxed);
     if (thread_id() == main_.load(relaxed)) per_thread<State>.phase = Phase::kept;

@@ -12,7 +12,7 @@ namespace lockswap {
 
 class Ticks {
  public:
-  // At start-up, by one thread: some 200 us where the counter's rate has to be found out.
+  // Called at start-up, by one thread. Takes some 200 us if the counter's rate has to be found out.
   static void calibrate() noexcept {
 #if defined(__x86_64__)
     unsigned a = 0, b = 0, c = 0, d = 0;

@@ -27,8 +27,8 @@ class Path {
   Text out_{text_, sizeof text_};
 };
 
-// Calls on_range(first, last) for each part of a list such as "0-3,8,10-11". False: no such file,
-// or nothing in it.
+// Calls on_range(first, last) for each part of a list such as "0-3,8,10-11". Returns false if there
+// is no such file, or nothing in it.
 template <class F>
 bool read_list(const Path& path, F on_range) noexcept {
   const long fd =

@@ -32,8 +32,8 @@ struct Topology {
 
 inline constinit Topology topology{};
 
-// How to find a variable of libc by its name, before the topology is read. nullptr: dlsym, which
-// takes the loader's lock.
+// How to find a variable of libc by its name, before the topology is read. nullptr means dlsym,
+// which takes the loader's lock.
 using FindInLibc = void* (*)(const char* name);
 inline constinit FindInLibc find_in_libc = nullptr;
 
@@ -51,9 +51,9 @@ struct Pretence {
   }
 };
 
-// At start-up, by one thread. What cannot be read counts as 1, or, of CPUs, as many as the thread
-// may use. `root` is for tests. Allocates nothing; one hundred microseconds on a machine of 72
-// CPUs.
+// Called at start-up, by one thread. What cannot be read counts as 1, or, of CPUs, as many as the
+// thread may use. `root` is for tests. Allocates nothing; one hundred microseconds on a machine of
+// 72 CPUs.
 void read_topology(Pretence pretence = {}, const char* root = "/sys/devices/system") noexcept;
 
 // --- where the calling thread runs, which may be over at once

@@ -22,7 +22,7 @@ namespace lockswap {
 
 class Visit {
  public:
-  // False: there was no helper, or the kernel did not let it move.
+  // Returns false if there was no helper, or the kernel did not let it move.
   static bool all_processors() noexcept {
     void* const stack = map_pages(kStack);
     if (stack == nullptr) return false;

@@ -17,7 +17,7 @@ namespace lockswap {
 
 class WaitingPriority {
  public:
-  // By a writer that waits. keep_higher: other writers wait, too.
+  // Called by a writer that waits. keep_higher: other writers wait, too.
   static void note(const void* lock, std::uint32_t priority, bool keep_higher) noexcept {
     if (keep_higher && of(lock) >= priority) return;
     // relaxed, here and below: it decides only in which order threads come in.

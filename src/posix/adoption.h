@@ -1,7 +1,7 @@
 // Adoption: every object carries the stamp of the process that uses it. A forked child finds its
 // parent's stamp, and repairs the object before it uses it: the parent's other threads, which may
-// have waited there, do not exist in the child. What has a stamp of no ancestor is nothing that
-// this process can go on with: bytes of a file that another process wrote, or no object at all.
+// have waited there, do not exist in the child. An object with a stamp of no ancestor can't be used
+// as it is: its bytes come from a file that another process wrote, or were never an object.
 //
 // Users: reader-writer locks (rw_adoption.h), mutexes (mutex_contract.h), condition variables
 //   (condvar.h).
@@ -26,10 +26,10 @@
 //                                                       and stores its stamp
 //
 // Invariants: the stores of "new" and of steps 1 to 3 (the claim) are compare-exchanges, so one
-//   thread wins, and the others look again. Only the claimant changes an object in repair. When
-//   the object is adopted nothing is left of the parent's threads but holds. An object is the
-//   system's from the beginning to its end, or never: kSystemsWord comes in the place of the first
-//   stamp, and only an init takes it away.
+//   thread wins, and the others recheck. Only the claimant changes an object in repair. When the
+//   object is adopted nothing is left of the parent's threads but holds. An object is the system's
+//   from the beginning to its end, or never: kSystemsWord comes in the place of the first stamp,
+//   and only an init takes it away.
 // Strange: a stamp that no ancestor has, or none in an object that is not new: glibc's locks leave
 //   such ones. By its stamp, which has 8 bits, a strange object may pass for an inherited one, and
 //   even for this process's own. So cores don't trust what they find there (SideBlock).
@@ -50,24 +50,25 @@ inline constexpr std::uint64_t kSystemsWord = 1u << 9;
 // What the owner of the word knows about its object.
 template <class O>
 concept AdoptionOwner = requires(O o, std::uint64_t word) {
-  // Nobody has adopted the object yet, and its bytes are those of a new one.
+  // Returns whether nobody has adopted the object yet, and its bytes are those of a new one.
   { o.is_new(word) } -> std::same_as<bool>;
-  // The system has functions for such an object, so it may be left to it.
+  // Whether the system has functions for such an object, so that it may be left to it.
   { O::kMayBeSystems } -> std::convertible_to<bool>;
-  // The owner's bits of a new object. Asked at each try.
+  // Returns the owner's bits of a new object. Called at each try.
   { o.first_bits() } -> std::same_as<std::uint64_t>;
-  // A child may use the object as it is. Changes nothing: other threads may have adopted the object
-  // already, and be using it.
+  // Returns whether a child may use the object as it is. Changes nothing: other threads may have
+  // adopted the object already, and be using it.
   { o.needs_no_repair(word) } -> std::same_as<bool>;
   // Drops what threads of the parent left; returns the word, of whichever stamp. No other thread
   // acquires or waits meanwhile. The process may fork again at each step, and the grandchild
   // repairs what it finds.
   { o.repair_after_fork(word) } -> std::same_as<std::uint64_t>;
-  // The object is strange: makes a new one of it, of which it returns the owner's bits.
+  // Called if the object is strange. Makes a new one of it, and returns its owner's bits.
   { o.begin_anew() } -> std::same_as<std::uint64_t>;
-  // In memory that processes share: drops what it has of another process's memory.
+  // Called for memory that processes share. Drops what the object has of another process's memory.
   o.forget_strange();
-  // For P::check, when either is done: nothing is left of threads that do not exist, but holds.
+  // For P::check, when either is done. Returns whether nothing but holds is left of threads that do
+  // not exist.
   { o.is_at_rest() } -> std::same_as<bool>;
 };
 
@@ -75,7 +76,7 @@ concept AdoptionOwner = requires(O o, std::uint64_t word) {
 enum class WordHas { stamp, seal };
 
 // kOwnBits: the bits beside the stamp that the word of an adopted object may have. kMark: bits that
-// it has besides, always: where something else may lie in the word's place, what that never has.
+// it always has besides; if something else may lie in the word's place, that never has them.
 template <Platform P, WordHas kHas, std::uint64_t kOwnBits, std::uint64_t kMark = 0>
 class Adoption {
   static constexpr bool kSealed = kHas == WordHas::seal;
@@ -88,22 +89,23 @@ class Adoption {
   static std::uint64_t stamp_in(std::uint64_t v) noexcept { return v & kStampMask; }
   static std::uint64_t stamp() noexcept { return kSealed ? P::seal() : P::process(); }
 
-  // This process has adopted the object.
+  // Returns whether this process has adopted the object.
   [[gnu::always_inline]] static bool is_done(const Word& word) noexcept {
     // acquire: pairs with the release in adopt, by the thread that repaired the object.
     const std::uint64_t stamp = (word.load(acquire) & ~kOwnBits) - kMark;
     return kSealed ? P::is_seal(stamp) : P::is_process(stamp);
   }
 
-  // Neither this process nor an ancestor has adopted the object: it is new, or strange.
+  // Returns whether neither this process nor an ancestor has adopted the object: it is new, or
+  // strange.
   static bool is_unknown(const Word& word) noexcept {
     const std::uint64_t v =
         word.load(relaxed);  // relaxed: only what the program has ordered counts
     return !is_inherited(v) && stamp_in(v) != stamp();
   }
 
-  // For a thread that found that is_done is false. Several threads may be here at once. Returns
-  // false if the object is the system's.
+  // Called by a thread that found is_done false. Several threads may be here at once. Returns false
+  // if the object is the system's.
   template <AdoptionOwner Owner>
   static bool adopt(Word& word, Owner owner) noexcept {
     const std::uint64_t mine = stamp();

@@ -58,15 +58,15 @@ class Condvar {
     bool cancelled = false;  // the mutex is locked, go on with the cancellation
   };
 
-  // In place of a mutex's address: its waiters are not to wait for each other.
+  // Stands for a mutex's address, and says that its waiters must not wait for each other.
   static constexpr std::uint64_t kNoRelay = 0;
-  // In place of a priority: the thread's real-time one counts.
+  // Stands for a priority, and says that the thread's real-time one counts.
   static constexpr std::uint32_t kOwnPriority = List::kNotAsked;
 
   static bool prepare() noexcept { return Nodes::prepare(); }
 
   // Sleeps by sleep.park(atom, low, channels, deadline), as CancellableSleep's. The caller has the
-  // mutex, which unlock() and lock() release and acquire; 0 or an errno. nullptr: no deadline.
+  // mutex, which unlock() and lock() release and acquire; 0 or an errno. nullptr means no deadline.
   // `priority`: kOwnPriority, or a number of the caller's, above 0.
   template <class Sleep, class Unlock, class Lock>
   Outcome wait(std::uint64_t mutex, Sleep& sleep, const Deadline* deadline, const Unlock& unlock,
@@ -175,7 +175,7 @@ class Condvar {
     node.tid.store(P::tid(), relaxed);
     node.relay.store(0, relaxed);
     node.gate.store(List::kQueued, relaxed);
-    // Asked without the latch, where others wait as far as one can see. A mutex that protects
+    // Queried before the latch is taken, if the list looks non-empty. A mutex that protects
     // priorities has raised the thread's, so there a thread that needs to know asks later.
     const bool asks = mutex != kNoRelay;
     node.priority.store(priority, relaxed);
@@ -188,7 +188,7 @@ class Condvar {
     list_.unlatch();
   }
 
-  // Out of line: where nobody waits a broadcast needs no stack.
+  // Out of line, so that a broadcast needs no stack if nobody waits.
   [[gnu::noinline]] void broadcast_to_all() noexcept {
     latch();
     // relaxed, here and in the loop: the latch hands it on.
@@ -200,7 +200,7 @@ class Condvar {
     for (Handle h = oldest; h != 0; h = next) {
       Node& node = Nodes::at(h);
       next = node.link.load(relaxed);
-      // One that is alone has nobody to go before.
+      // A waiter that is alone has nobody to go before.
       const std::uint32_t priority = is_alone ? 0 : List::priority_of(node);
       at_once = at_once || priority != 0 || node.mutex.load(relaxed) == kNoRelay;
       if (!chain.add(h)) continue;
@@ -211,7 +211,7 @@ class Condvar {
     chain.start(at_once);
   }
 
-  // False: the one that was signalled may not run, and others wait.
+  // Returns false if the one that was signalled may not run, and others wait.
   bool signal_one() noexcept {
     latch();
     // relaxed, all: the latch hands it on. Before a waiter subtracts.
@@ -238,7 +238,7 @@ class Condvar {
     list_.join(prev, next);
     return true;
   }
-  // False: a signal or a broadcast has taken the node out, or a child's repair.
+  // Returns false if a signal or a broadcast has taken the node out, or a child's repair.
   bool withdraw(Node& node) noexcept {
     if (!List::begin_to_withdraw(node)) return false;
     latch();
@@ -262,8 +262,8 @@ class Condvar {
     }
     return sleep_in_relay(node);
   }
-  // The node is taken out. To wait for the relay is to wait for the mutex: no cancellation, no
-  // deadline but that of a guard.
+  // Called when the node is taken out. Waiting for the relay is waiting for the mutex: there is no
+  // cancellation, and no deadline but a guard's.
   static Exit sleep_in_relay(Node& node) noexcept {
     for (;;) {
       // acquire: pairs with take_out, open and wake_as_guard.
@@ -280,7 +280,7 @@ class Condvar {
       }
     }
   }
-  // False: the gate is no longer v.
+  // Returns false if the gate is no longer v.
   static bool announce_sleep(Node& node, std::uint32_t v) noexcept {
     // relaxed: it hands nothing on.
     return (v & List::kSleeper) != 0 || node.gate.compare_exchange(v, v | List::kSleeper, relaxed);

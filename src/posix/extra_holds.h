@@ -24,8 +24,8 @@ class ExtraHolds {
  public:
   static constexpr int kMarked = -1;
 
-  // A recursive read; `hold` is the thread's record of its first. kMarked: the lock is marked, so
-  // the record is not to be trusted. Else 0 or an errno.
+  // Adds a recursive read; `hold` is the thread's record of its first one. Returns kMarked if the
+  // lock is marked, so that the record can't be trusted, and otherwise 0 or an errno.
   static int add_one(Frame& f, HoldRecord& hold) noexcept {
     std::uint64_t v = f.contract.load(relaxed);
     do {
@@ -40,7 +40,7 @@ class ExtraHolds {
     return 0;
   }
 
-  // False: there is none.
+  // Returns false if there is none.
   static bool release_one(Frame& f) noexcept {
     // acquire: pairs with the release below. If another thread took an extra hold of the caller's,
     // the caller's is that thread's hold below now, and has_readers must see it arrived.

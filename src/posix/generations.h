@@ -62,7 +62,7 @@ class Generations {
     overflowed_.store(1, relaxed);
   }
   bool any_disputed() const noexcept { return any_.load(relaxed) != 0; }
-  // Whether a lock of that number can be marked.
+  // Returns whether a lock of that number can be marked.
   bool may_be_disputed(std::uint32_t number) const noexcept {
     return is_disputed(number) || overflowed_.load(relaxed) != 0;
   }

@@ -29,16 +29,16 @@
 //   3. only then it takes back its arrival in the lock below. If it is too late for that, it has
 //      the lock twice, and ends the extra hold
 // Fairness: the lock's, until a reader has waited for its patience. Patience grows, so that readers
-//   that hold the lock for long, and come again and again, do not keep a writer out: a reader that
-//   begins to wait at level L waits 1.5^L times the patience p; a guest raises the level to L + 1;
-//   the writer that gets in sets it to 0. All readers that begin to wait at one level come in after
-//   the same time, however many they are. Guests of level L come within a time of p * 1.5^L; those
-//   of level L + 1 begin p * 1.5^(L+1) after the first of these; so when each holds the lock for H
-//   at most, there is a moment without a guest as soon as p * 1.5^L > 2 H, and the writer gets in
-//   within 13 H + 5 p. A chain of k readers, of which each waits for the next, goes on after
-//   2 p * 1.5^k at most. A reader that began to wait before an earlier writer got in counts as one
-//   of level 0, else each writer's level would begin where the last one's ended: readers that meet
-//   at a barrier inside, again and again, would wait for minutes.
+//   that hold the lock for long and keep coming do not keep a writer out: a reader that begins to
+//   wait at level L waits 1.5^L times the patience p; a guest raises the level to L + 1; the writer
+//   that gets in sets it to 0. All readers that begin to wait at one level come in after the same
+//   time, however many they are. Guests of level L come within a time of p * 1.5^L; those of level
+//   L + 1 begin p * 1.5^(L+1) after the first of these; so when each holds the lock for H at most,
+//   there is a moment without a guest as soon as p * 1.5^L > 2 H, and the writer gets in within 13
+//   H + 5 p. A chain of k readers, of which each waits for the next, goes on after 2 p * 1.5^k at
+//   most. A reader that began to wait before an earlier writer got in counts as one of level 0,
+//   else each writer's level would begin where the last one's ended: readers that meet at a barrier
+//   inside, again and again, would wait for minutes.
 // Real-time policies: POSIX has a reader with such a policy wait for a writer of an equal or a
 //   higher priority, however long that waits. So such a writer sets kUrgent together with
 //   kDraining, and notes its priority (platform/waiting_priority.h); a reader that finds the flag
@@ -69,7 +69,7 @@ class Guests {
   using Word = RwWord<P>;
 
  public:
-  // A writer's, for the lock below.
+  // The listener that a writer passes to the lock below.
   struct Drain {
     Frame& f;
 
@@ -91,11 +91,11 @@ class Guests {
     }
   };
 
-  // What a reader begins to wait at.
+  // Returns the level at which a reader begins to wait.
   static std::uint64_t level(const Frame& f) noexcept {
     return Word::level_in(f.contract.load(relaxed));  // relaxed: it decides nothing but times
   }
-  // The caller's deadline (nullptr: none), and the patience at that level.
+  // Returns the caller's deadline (nullptr for none), with the patience at that level.
   static Deadline with_patience(const Deadline* deadline, std::uint64_t level) noexcept {
     Deadline d = deadline != nullptr ? *deadline : Deadline{CLOCK_MONOTONIC, kNoTime};
     d.patience = P::reader_patience();
@@ -104,17 +104,17 @@ class Guests {
     return d;
   }
 
-  // A reader's memory of the writer that is in, between its looks.
+  // What a reader remembers of the writer that is in, from one recheck to the next.
   class Stays {
    public:
-    // After a look of a reader with that patience which found no writer that waits.
+    // Called after a recheck that found no waiting writer, by a reader with that patience.
     void looked(const Frame& f, std::uint64_t patience) noexcept {
       const std::uint32_t now = f.writer.load(relaxed);  // it decides nothing but times
       const bool same = now != 0 && now == writer_ && patience < kLongest;
       writer_ = now;
       longer_ = same ? std::min(kTimes * std::max(longer_, patience), kLongest) : 0;
     }
-    // Instead of the patience; 0: none.
+    // Returns the time that replaces the patience, or 0 for none.
     std::uint64_t longer() const noexcept { return longer_; }
 
    private:
@@ -132,7 +132,8 @@ class Guests {
     return std::min(std::max(level, reached), Word::kMostLevel);
   }
 
-  // For a reader that has waited for its patience at that level. True: it has an extra hold.
+  // Called by a reader that has waited for its patience at that level. Returns true if it has an
+  // extra hold.
   static bool enter(Frame& f, std::uint64_t waited_at) noexcept {
     std::uint64_t v = f.contract.load(relaxed);  // the compare-exchange decides
     std::uint64_t next;
@@ -156,8 +157,8 @@ class Guests {
   }
 
  private:
-  // Whether a reader that finds that word has to wait for its writer: both have real-time policies,
-  // and the writer's priority is not the lower one.
+  // Returns whether a reader that finds that word has to wait for its writer: both have real-time
+  // policies, and the writer's priority is not the lower one.
   static bool is_behind(const Frame& f, std::uint64_t v) noexcept {
     if ((v & Word::kUrgent) == 0) return false;
     const std::uint32_t priority = P::priority_of(P::tid());

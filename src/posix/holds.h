@@ -38,7 +38,7 @@ struct HoldRecord {
   std::uint64_t stamp;  // which generation of the lock, in which process: RwWord::stamp_of
   std::uint32_t token;  // for the lock's read_unlock
   std::uint32_t again;  // recursive holds beyond the first
-  // Both, by one store.
+  // Sets both by one store.
   void begin(std::uint32_t first_token) noexcept {
     static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
     const std::uint64_t both = first_token;
@@ -52,7 +52,7 @@ class Holds {
   static constexpr std::size_t kInline = 4;
   static constexpr std::uint64_t kGone = 1;  // no lock's address
 
-  // Exists while entries that find returned are looked at.
+  // Exists while entries that find returned are in use.
   class Use {
    public:
     explicit Use(Holds& holds) noexcept : holds_(holds) { ++holds_.users_; }
@@ -64,20 +64,20 @@ class Holds {
     Holds& holds_;
   };
 
-  // No code but the caller's, which has a Use, looks at entries.
+  // Returns whether no code but the caller's, which has a Use, uses entries.
   bool is_alone() const noexcept { return users_ == 1; }
 
   bool none() const noexcept { return first_[0].key == 0; }
-  // The only hold of this thread is entry 0, and of that lock: it can be cleared, and has that
-  // token.
+  // Returns whether the only hold of this thread is entry 0 and of that lock, so that it can be
+  // cleared, and its token.
   template <bool kHasToken>
   bool only_first(std::uint64_t key, std::uint64_t stamp, std::uint32_t& token) const noexcept {
     token = kHasToken ? first_[0].token : 0;
     in_order();
     return first_[0].key == key && first_[1].key == 0 && first_[0].stamp == stamp;
   }
-  // Where a hold of a lock can go that the thread does not hold yet; nullptr: not in the thread, or
-  // it holds that lock, or may hold it.
+  // Returns where the hold of a lock can be recorded that the thread does not hold yet, or nullptr
+  // if there is no place in the thread, or it holds that lock, or may hold it.
   [[gnu::always_inline]] HoldRecord* place_for(std::uint64_t key) noexcept {
     HoldRecord* gap = nullptr;
     for (HoldRecord& h : first_) {
@@ -88,7 +88,7 @@ class Holds {
     }
     return used_ == 0 ? gap : nullptr;
   }
-  // The last entry in use, if it is of that lock: it can be cleared, and has that token.
+  // Returns the last entry in use if it is of that lock, so that it can be cleared, and its token.
   template <bool kHasToken>
   [[gnu::always_inline]] HoldRecord* newest(std::uint64_t key, std::uint64_t stamp,
                                             std::uint32_t& token) noexcept {
@@ -126,7 +126,7 @@ class Holds {
     return used_ == 0 ? nullptr : find_in_table(key);
   }
 
-  // Remembers a hold. False: it can't.
+  // Remembers a hold. Returns false if it can't.
   bool add(std::uint64_t key, std::uint64_t stamp, std::uint32_t token) noexcept {
     for (HoldRecord& h : first_) {
       if (h.key > kGone) continue;
@@ -233,7 +233,8 @@ class Holds {
     if (used_ == 0 && !kept_) free_table();
   }
 
-  // Gaps behind which nothing is in use. With a table: what is in it stands behind all of them.
+  // Drops gaps with nothing in use behind them. If there is a table, its entries stand behind all
+  // of them.
   void drop_gaps() noexcept {
     for (std::size_t i = kInline; i-- != 0 && used_ == 0;) {
       if (first_[i].key > kGone) break;
@@ -254,7 +255,7 @@ class Holds {
     mine.busy_ = false;
   }
 
-  // The table is marked busy.
+  // Called with the table marked busy.
   void free_table() noexcept {
     if (table_ != nullptr) P::unmap(table_, capacity_ * sizeof(HoldRecord));
     table_ = nullptr;

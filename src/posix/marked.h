@@ -37,7 +37,7 @@ class Marked {
   using Reads = ReadTokens<decltype(Frame::core)>;
 
  public:
-  // For a thread that releases a hold without a record.
+  // Called by a thread that releases a hold without a record.
   static void mark(Frame& f) noexcept {
     if (Word::is_marked(f)) return;
     Word::generations().dispute(Word::generation_in(f.contract.load(relaxed)));
@@ -74,7 +74,7 @@ class Marked {
     return 0;
   }
 
-  // Ends any one hold. EPERM: there is none, which is a bug of the program.
+  // Ends any one hold. Returns EPERM if there is none, which is a bug of the program.
   [[gnu::noinline]] static int release_any(Frame& f) noexcept {
     if (Lock::release_any_slot(f) || Extra::release_one(f) || Reads::unlock_any(f.core)) return 0;
     return EPERM;

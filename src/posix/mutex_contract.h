@@ -66,12 +66,13 @@ class MutexContract {
   static bool adopt(Frame& f) noexcept { return Adopted::adopt(f.contract, AdoptedMutex{f}); }
   static bool is_adopted(const Frame& f) noexcept { return Adopted::is_done(f.contract); }
 
-  // Under pthread_mutex_init, before the bytes are zeroed: they may be those of a mutex that was
-  // here and was not destroyed, or anything.
+  // Called by pthread_mutex_init, before the bytes are zeroed: they may be those of a mutex that
+  // was here and was not destroyed, or anything.
   static void before_init(Frame& f) noexcept {
     if constexpr (BlockCore<Core>) f.core.before_init();
   }
-  // Under pthread_mutex_init, on an object that is zero but for its kind: nobody else may use it.
+  // Called by pthread_mutex_init, on an object that is zero but for its kind: nobody else may use
+  // it.
   static void begin(Frame& f) noexcept {
     const std::uint64_t ours = P::seal() | kMark | our_kind(f);
     // relaxed: the program hands the object on.
@@ -80,7 +81,7 @@ class MutexContract {
 
   // --- the stages. A fast one returns 0, or what the slow one goes on with.
 
-  // Whether it is a normal or adaptive mutex that this process has adopted.
+  // Returns whether it is a normal or adaptive mutex that this process has adopted.
   static bool is_plain(const Frame& f) noexcept {
     return Adoption<P, WordHas::seal, 0, kMark>::is_done(f.contract);
   }

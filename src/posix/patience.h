@@ -10,7 +10,7 @@ namespace lockswap {
 
 struct Patience {
   bool only_try = false;
-  const Deadline* deadline = nullptr;  // nullptr: none
+  const Deadline* deadline = nullptr;  // nullptr if there is none
 };
 
 // The errno of a try form that failed, and of a timed form whose deadline passed.

@@ -12,7 +12,7 @@
 
 namespace lockswap {
 
-// False: the deadline has passed.
+// Returns false if the deadline has passed.
 template <Platform P, class Try>
 [[gnu::noinline]] bool poll_until(const Deadline& deadline, const Try& try_lock) noexcept {
   for (unsigned round = 0; !try_lock(); ++round) {

@@ -38,21 +38,21 @@ class RwAdoption {
 
   // For an object that nobody has used. Does nothing if its word is not 0 any more: another thread
   // may have made it another lock's, or the system's (registry/policy_ops.h).
-  // False: another thread was faster.
+  // Returns false if another thread was faster.
   static bool adopt_unused(Frame& f) noexcept {
     std::uint64_t unused = 0;
     // relaxed: the object is new; nothing in it is handed on.
     return f.contract.compare_exchange(unused, new_generation(f) | P::process(), relaxed);
   }
 
-  // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
+  // Called by pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
   static void begin(Frame& f) noexcept {
     const std::uint64_t ours = new_generation(f) | P::process();
     // relaxed: the program hands the object on.
     f.contract.store(P::begins_systems() ? kSystemsWord : ours, relaxed);
   }
 
-  // At start-up: which numbers of generations locks of this algorithm have.
+  // Which numbers of generations locks of this algorithm have; it is set at start-up.
   static NumberShare& numbers() noexcept { return P::template global<Numbers>().share; }
 
  private:

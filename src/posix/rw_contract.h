@@ -178,7 +178,7 @@ class RwContract {
   }
 
   // The same for a thread that holds other locks, if this hold is its newest: nested holds end in
-  // that order, mostly. False: nothing was done.
+  // that order, mostly. Returns false if nothing was done.
   [[gnu::always_inline]] static bool nested_read_unlock(Frame& f, int& result) noexcept {
     // relaxed: as in has_only_hold.
     std::uint32_t token;
@@ -234,7 +234,7 @@ class RwContract {
     return MarkedLock::release_any(f);
   }
 
-  // Whether a hold was released by a thread that had no record of it.
+  // Returns whether a hold was released by a thread that had no record of it.
   static bool is_marked(const Frame& f) noexcept { return Word::is_marked(f); }
 
   // --- the end
@@ -265,8 +265,8 @@ class RwContract {
     if constexpr (EndingCore<Core>) f.core.destroy();
   }
 
-  // Under pthread_rwlock_init, before the bytes are zeroed: they may be those of a lock that was
-  // here and was not destroyed, or anything.
+  // Called by pthread_rwlock_init, before the bytes are zeroed: they may be those of a lock that
+  // was here and was not destroyed, or anything.
   static void before_init(Frame& f) noexcept {
     if constexpr (BlockCore<Core>) f.core.before_init();
   }

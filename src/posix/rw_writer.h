@@ -68,9 +68,9 @@ class RwWriter {
     count_waits<P, Count>(&f);
   }
 
-  // Whether the hold that a thread without a record releases is a write hold. A core that names its
-  // writer has the id there while fast readers and extra holds may still be in: before the slots
-  // are empty, n is 0 and kDraining is cleared, that writer is not in. relaxed: a thread
+  // Returns whether the hold that a thread without a record releases is a write hold. A core that
+  // names its writer has the id there while fast readers and extra holds may still be in: before
+  // the slots are empty, n is 0 and kDraining is cleared, that writer is not in. relaxed: a thread
   // that releases one of those has seen the change that made it, and that change is not undone
   // before this release.
   static bool is_write_held(Frame& f) noexcept {

@@ -66,7 +66,7 @@ class WaiterList {
   // latch, and with unlatch.
   bool at_rest() const noexcept { return head_.load(acquire) == 0 && latch_.load(acquire) == 0; }
 
-  // In a forked child. relaxed, all: the fork handed on what threads did.
+  // Called in a forked child. relaxed, all: the fork handed on what threads did.
   bool needs_no_repair() const noexcept { return (head() | latch_.load(relaxed)) == 0; }
   // Opens all nodes: one may be that of the thread that forked, in a signal handler that came upon
   // its wait, and whose wait ends here for no reason. Whatever another thread was doing to the list
@@ -148,7 +148,7 @@ class WaiterList {
     join(node.prev.load(relaxed), node.link.load(relaxed));
   }
 
-  // The node's thread's, from whichever thread.
+  // The priority of the node's thread; may be called by any thread.
   static std::uint32_t priority_of(Node& node) noexcept {
     std::uint32_t p = node.priority.load(relaxed);
     if (p == kNotAsked) {

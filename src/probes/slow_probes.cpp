@@ -1,6 +1,7 @@
 #include "probes/slow_probes.h"
 
-#include "platform/clock.h"
+#include "platform/ticks.h"
+#include "probes/slow_stages.h"
 
 #if __has_include(<sys/sdt.h>) && !defined(LOCKSWAP_WITHOUT_PROBES)
 #define _SDT_HAS_SEMAPHORES 1  // NOLINT(bugprone-reserved-identifier): sdt.h's own
@@ -14,16 +15,14 @@ extern "C" {
 }
 
 namespace lockswap::probes {
+namespace {
 
-std::uint64_t slow_begins(Slow what) noexcept {
-  const bool is_traced = what == Slow::mutex ? lockswap_mutex_slow_semaphore != 0
-                                             : lockswap_rdlock_slow_semaphore != 0;
-  return is_traced ? monotonic_ns() : 0;
+bool is_traced(Slow what) noexcept {
+  return what == Slow::mutex ? lockswap_mutex_slow_semaphore != 0
+                             : lockswap_rdlock_slow_semaphore != 0;
 }
 
-void slow_ends(Slow what, const void* object, std::uint64_t since, const void* caller) noexcept {
-  if (since == 0) return;
-  const std::uint64_t ns = monotonic_ns() - since;
+void trace(Slow what, const void* object, std::uint64_t ns, const void* caller) noexcept {
   if (what == Slow::mutex) {
     STAP_PROBE3(lockswap, mutex_slow, object, ns, caller);
   } else {
@@ -31,15 +30,33 @@ void slow_ends(Slow what, const void* object, std::uint64_t since, const void* c
   }
 }
 
+}  // namespace
 }  // namespace lockswap::probes
 
 #else
 
 namespace lockswap::probes {
+namespace {
 
-std::uint64_t slow_begins(Slow) noexcept { return 0; }
-void slow_ends(Slow, const void*, std::uint64_t, const void*) noexcept {}
+bool is_traced(Slow) noexcept { return false; }
+void trace(Slow, const void*, std::uint64_t, const void*) noexcept {}
 
+}  // namespace
 }  // namespace lockswap::probes
 
 #endif
+
+namespace lockswap::probes {
+
+std::uint64_t slow_begins(Slow what) noexcept {
+  return is_traced(what) || on_slow_stage != nullptr ? Ticks::now() : 0;
+}
+
+void slow_ends(Slow what, const void* object, std::uint64_t since, const void* caller) noexcept {
+  if (since == 0) return;
+  const std::uint64_t now = Ticks::now();
+  if (is_traced(what)) trace(what, object, Ticks::ns_between(since, now), caller);
+  if (on_slow_stage != nullptr) on_slow_stage({what, object, since, now, caller});
+}
+
+}  // namespace lockswap::probes

@@ -16,7 +16,7 @@ template <class Lock>
 concept RangeLockBasics = requires(Lock& lock, const RangeRequest& request, RangeOptions options,
                                    typename Lock::Node*& out, typename Lock::Node* node,
                                    const typename Lock::Node* mine) {
-  // Whether ranges can be shared. Else all requests are exclusive.
+  // Whether ranges can be shared. If not, all requests are exclusive.
   requires std::same_as<decltype(Lock::kCanShare), const bool>;
   // Whether threads may hold several ranges as long as they acquire them in one order.
   requires std::same_as<decltype(Lock::kHoldsMany), const bool>;
@@ -25,15 +25,16 @@ concept RangeLockBasics = requires(Lock& lock, const RangeRequest& request, Rang
   { lock.acquire_slowly(request, options, out) } -> std::same_as<int>;
   // The same for a release.
   lock.release_slowly(node);
-  // For a range that is held: whether the calling thread acquired it and, if so, whether it is
-  // shared.
+  // For a range that is held. Returns whether the calling thread acquired it and, if so, whether it
+  // is shared.
   { Lock::is_mine(mine) } -> std::same_as<bool>;
   { Lock::is_shared(mine) } -> std::same_as<bool>;
-  // Whether a range is held, when no thread acquires or releases. It may take released nodes out.
+  // Returns whether a range is held. Must be called while no thread acquires or releases. May take
+  // released nodes out.
   { lock.busy() } -> std::same_as<bool>;
 };
 
-// One whose ranges can be shared.
+// A range lock whose ranges can be shared.
 template <class Lock, class Node>
 concept CanDowngrade = requires(Lock& lock, Node* node) {
   // The caller's exclusive range becomes a shared one; readers that waited for it go on.
@@ -56,7 +57,7 @@ concept RangeLock =
     CanDowngrade < std::conditional_t<Lock::kCanShare, Lock, probe::Exclusive<typename Lock::Node>>,
 typename Lock::Node > ;
 
-// Optional: both ways have a fast part, without a call and a stack frame.
+// Optional: acquiring and releasing have a fast stage, without a call and a stack frame.
 template <class Lock>
 concept FastRangeLock = RangeLock<Lock> &&
     requires(Lock& lock, std::uint64_t at, bool shared, typename Lock::Node*& out,
@@ -68,7 +69,7 @@ concept FastRangeLock = RangeLock<Lock> &&
   { lock.release_alone(node) } -> std::same_as<bool>;
 };
 
-// Optional.
+// Optional: a shared range can become exclusive.
 template <class Lock>
 concept UpgradableRangeLock = SharingRangeLock<Lock> &&
     requires(Lock& lock, typename Lock::Node* node) {

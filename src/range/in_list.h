@@ -65,7 +65,7 @@ class InList {
     out = n;
     return true;
   }
-  // False: the node is not alone any more, or the thread has no supply.
+  // Returns false if the node is not alone any more, or the thread has no supply.
   [[gnu::always_inline]] static bool release_alone(Link& head, Node* n) noexcept {
     Supply* me = Nodes::mine();
     std::uint64_t alone = link::of(n) | link::kAlone;
@@ -119,7 +119,8 @@ class InList {
     return 0;
   }
 
-  // Whether a range of this thread, other than `mine`, is in the way, from `first` on. In a walk.
+  // Returns whether a range of this thread, other than `mine`, is in the way, from `first` on. In a
+  // walk.
   static bool has_own(const Node* first, const RangeRequest& r, const Node* mine) noexcept {
     for (const Node* n = first; n != nullptr && n->start.get() < r.end;) {
       const std::uint64_t w = n->next.load(seq_cst);

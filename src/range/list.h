@@ -109,7 +109,7 @@ class RangeList {
   static bool is_mine(const Node* n) noexcept { return List::is_mine(n); }
   static bool is_shared(const Node* n) noexcept { return List::is_shared(n); }
 
-  // Whether a range is held, when no thread acquires or releases. Takes released nodes out.
+  // Returns whether a range is held, when no thread acquires or releases. Takes released nodes out.
   bool busy() noexcept {
     const typename Nodes::Lease lease;
     const bool some = List::Walk::any_held(head_, lease.get());

@@ -86,7 +86,7 @@ class RangeQueue {
         queue_.open(gate & kName);
       }
     }
-    // Whether this acquisition became impatient before the keeper did. Serial numbers wrap.
+    // Returns whether this acquisition became impatient before the keeper did. Serial numbers wrap.
     bool is_older(Word gate) const noexcept {
       return (gate & kBeingClosed) == 0 && ((keeper_ - gate) & kNewest) != 0;
     }
@@ -117,12 +117,12 @@ class RangeQueue {
     const Word serial = std::uint64_t{serials_.fetch_add(1, relaxed)} * kSerialStep & kSerial;
     return serial | P::process();
   }
-  // Makes the acquisition the keeper. False: the gate has changed.
+  // Makes the acquisition the keeper. Returns false if the gate has changed.
   bool close(Word gate, Word keeper, const RangeRequest& r) noexcept {
     if (!gate_.compare_exchange(gate, keeper | kBeingClosed, relaxed)) return false;
     start_.store(r.start, relaxed);
     end_.store(r.end, relaxed);
-    // Those that wait for the keeper before, or found no range, look again.
+    // Those that wait for the keeper before, or found no range, recheck.
     wake((gate_.fetch_and(~kBeingClosed, relaxed) | gate) & kSleepers);
     return true;
   }
@@ -133,13 +133,13 @@ class RangeQueue {
       if (gate_.compare_exchange(gate, 0, relaxed)) return wake(gate & kSleepers);
     }
   }
-  // Whether the keeper wants other units than that acquisition. The range may be one that another
-  // keeper publishes meanwhile; then the gate has changed.
+  // Returns whether the keeper wants other units than that acquisition. The range may be one that
+  // another keeper publishes meanwhile; then the gate has changed.
   bool lets_pass(Word gate, const RangeRequest& r) const noexcept {
     if ((gate & kBeingClosed) != 0) return false;
     return start_.load(relaxed) >= r.end || end_.load(relaxed) <= r.start;
   }
-  // Waits until the gate changes. False: the deadline has passed.
+  // Waits until the gate changes. Returns false if the deadline has passed.
   bool wait(Word gate, const Deadline& deadline) noexcept {
     return W::until(gate_, relaxed, kSleepers, kChannel, &deadline,
                     [gate](Word now) { return ((now ^ gate) & ~kSleepers) != 0; });

@@ -13,7 +13,7 @@ struct RangeRequest {
   std::uint64_t end;
   bool shared;
   bool only_try;
-  const Deadline* deadline;  // nullptr: waits for ever
+  const Deadline* deadline;  // nullptr means for ever
 };
 
 struct RangeOptions {

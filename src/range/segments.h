@@ -74,7 +74,7 @@ class SegmentLocks {
   }
   void give_back(const Segments& s) const noexcept { give_back(s, s.count); }
 
-  // Whether one of them is held, when nobody acquires or releases.
+  // Returns whether one of them is held, when nobody acquires or releases.
   bool busy(std::uint32_t of) const noexcept {
     for (std::uint32_t i = 0; i < of; ++i) {
       if (ops_.trywrlock(&locks_[i]) != 0) return true;

@@ -17,7 +17,7 @@ int acquire_range(Lock& lock, const RangeRequest& r, RangeOptions options,
   return lock.acquire_slowly(r, options, out);
 }
 
-// By the thread that acquired it. The lock may be gone after the range has become free.
+// Called by the thread that acquired it. The lock may be gone after the range has become free.
 template <RangeLock Lock>
 void release_range(Lock& lock, typename Lock::Node* node) noexcept {
   if constexpr (FastRangeLock<Lock>) {

@@ -181,7 +181,7 @@ class RangeTree {
     if (orphaned) [[unlikely]]
       make_again();
   }
-  // In a forked child: the tree and the counts, from what is in the list.
+  // Called in a forked child. Rebuilds the tree and the counts from what is in the list.
   [[gnu::noinline]] void make_again() noexcept {
     tree_ = {};
     Node* before = nullptr;
@@ -228,7 +228,7 @@ class RangeTree {
     return result;
   }
 
-  // False: the deadline has passed, and the node is out of the tree.
+  // Returns false if the deadline has passed, and the node is out of the tree.
   bool wait_for_turn(Node& n, const Deadline* deadline) noexcept {
     const auto free = [](std::uint32_t v) { return v < kOne; };
     // acquire: pairs with count_down(): the sections of all ranges that were in the way.

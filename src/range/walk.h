@@ -153,8 +153,8 @@ class RangeWalk {
     return Step::in;
   }
 
-  // Whether a range is held, when no thread acquires or releases. Takes released nodes out, into
-  // `me`, if there is one.
+  // Returns whether a range is held, when no thread acquires or releases. Takes released nodes out,
+  // into `me`, if there is one.
   static bool any_held(Link& head, Supply* me) noexcept {
     for (std::uint64_t w = look(head); node(w) != nullptr; w = look(head)) {
       Node* first = node(w);
@@ -168,8 +168,8 @@ class RangeWalk {
  private:
   static std::uint64_t word(const Node* n) noexcept { return link::of(n); }
   static std::uint64_t flags(std::uint64_t w) noexcept { return w & link::kFlags; }
-  // Whether the second may come next in the list (list.h, Invariants), when one of them has just
-  // been put in. relaxed: nothing goes with it.
+  // Returns whether the second may come next in the list (list.h, Invariants), when one of them has
+  // just been put in. relaxed: nothing goes with it.
   static bool may_follow(const Node* first, const Node* second) noexcept {
     if (first == nullptr || second == nullptr) return true;
     const bool both_shared =

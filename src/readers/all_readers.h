@@ -13,7 +13,7 @@
 //   reader 1. departs, and learns by that that it is called
 //          2. sums up the departures; if they have reached the target, changes `reached`
 // Destroy is safe: a reader may be late with its step 2, but blocks are type-stable, and a writer
-//   that finds `reached` changed looks again.
+//   that finds `reached` changed rechecks.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class AllReaders {
     return (arrivals(h) - left) >> 31 != 0;
   }
 
-  // For a writer that makes new readers turn back. False: the deadline has passed.
+  // Called by a writer that makes new readers turn back. Returns false if the deadline has passed.
   static bool wait_for_all(Head& h, const Deadline* deadline) noexcept {
     while (!none(h)) {
       if (!wait_for_some(h, deadline)) return false;

@@ -14,7 +14,7 @@ namespace lockswap {
 template <class Slots, class Frame>
 concept ReaderSlots = requires(const Frame& frame, std::uint32_t token, const Deadline* deadline,
                                bool (&closed)(), void (&before_wait)()) {
-  // At start-up. Returns false if the machine cannot do it.
+  // Called at start-up. Returns false if the machine cannot do it.
   { Slots::prepare() } -> std::same_as<bool>;
   // Publishes the reader. Returns a token, at most 2^20, or 0 if its place is taken.
   { Slots::fill(frame) } -> std::same_as<std::uint32_t>;
@@ -23,8 +23,8 @@ concept ReaderSlots = requires(const Frame& frame, std::uint32_t token, const De
   // The order in which the reader then looks at the bias again. With `fill` it is the reader's half
   // of a Dekker pair whose other half is a seq_cst change of the bias, and then heavy_fence.
   requires std::same_as<decltype(Slots::kLook), const Order>;
-  // The reader's release; by any thread. release: the critical section. Returns false if another
-  // thread has taken the hold, and what that thread left behind is seen.
+  // The reader's release, which any thread may call. release: the critical section. Returns false
+  // if another thread has taken the hold; what that thread left behind is seen.
   { Slots::vacate(frame, token, closed) } -> std::same_as<bool>;
   // The same without a call or a stack frame. False also if there is more to do: go on with vacate.
   { Slots::fast_vacate(frame, token, closed) } -> std::same_as<bool>;
@@ -37,13 +37,13 @@ concept ReaderSlots = requires(const Frame& frame, std::uint32_t token, const De
   // readers. Calls before_wait before each wait. Returns false if the deadline has passed, where
   // nullptr is no deadline.
   { Slots::wait(frame, deadline, before_wait) } -> std::same_as<bool>;
-  // Whether a reader is published; without heavy_fence a hint.
+  // Returns whether a reader is published; without heavy_fence only a hint.
   { Slots::is_any(frame) } -> std::same_as<bool>;
-  // Once closed() is true: releases a hold of whichever thread. Returns false if there is none.
+  // Called once closed() is true. Releases a hold of any thread. Returns false if there is none.
   { Slots::vacate_any(frame) } -> std::same_as<bool>;
   // Empties all slots of this lock, whose readers do not exist any more.
   Slots::drop(frame);
-  // The paper's N: the time of a revocation, times N, passes without bias.
+  // The paper's N: after a revocation the bias is inhibited for N times as long as that took.
   { Slots::guard(frame) } -> std::same_as<std::uint32_t>;
 };
 
@@ -52,14 +52,15 @@ concept ReaderSlots = requires(const Frame& frame, std::uint32_t token, const De
 template <class Access>
 concept ReaderAccess = requires(std::uint32_t place, std::uint64_t domain, std::uint64_t word,
                                 const Deadline* deadline, bool (&closed)(), void (&before_wait)()) {
-  // At start-up. Returns false if the machine cannot do it.
+  // Called at start-up. Returns false if the machine cannot do it.
   { Access::prepare() } -> std::same_as<bool>;
   // Publishes the reader in a section of the calling thread's row. Fails if that is not empty.
   { Access::fill(place, word) } -> std::same_as<bool>;
   // The order in which the reader then looks at the domain: its half of a Dekker pair.
   requires std::same_as<decltype(Access::kLook), const Order>;
-  // The reader's release; by any thread. release: the critical section. closed(): others may take
-  // the hold. Returns false if one has done so, and what that thread left behind is seen.
+  // The reader's release, which any thread may call. release: the critical section. closed() says
+  // that others may take the hold. Returns false if one has done so; what that thread left behind
+  // is seen.
   { Access::vacate(place, domain, closed) } -> std::same_as<bool>;
   // The same without a call or a stack frame. False also if there is more to do: go on with vacate.
   { Access::fast_vacate(place, domain, closed) } -> std::same_as<bool>;
@@ -67,9 +68,9 @@ concept ReaderAccess = requires(std::uint32_t place, std::uint64_t domain, std::
   // filled a section and did not see the change.
   Access::heavy_fence();
   // After heavy_fence: waits until those have left. acquire: their critical sections. Calls
-  // before_wait before each wait. Returns false if the deadline (nullptr: none) has passed.
+  // before_wait before each wait. Returns false if the deadline (nullptr for none) has passed.
   { Access::wait(domain, deadline, before_wait) } -> std::same_as<bool>;
-  // Empties a section of a closed domain, whichever thread's it is, without heavy_fence. Returns
+  // Empties a section of a closed domain, of any thread, without heavy_fence. Returns
   // false if there is none.
   { Access::vacate_any(domain) } -> std::same_as<bool>;
 };
@@ -80,7 +81,7 @@ template <class Blocks, class Head>
 concept HasReaderIndicators = requires(Head& head, std::uint32_t i) {
   head.awaited.target;
   head.awaited.reached;
-  // By any thread; how many arrivals and departures there were.
+  // May be called by any thread. Return how many arrivals and departures there were.
   Blocks::part(head, i).readers.arrivals();
   Blocks::part(head, i).readers.departures();
   { Blocks::parts() } -> std::same_as<std::uint32_t>;

@@ -21,8 +21,8 @@ struct alignas(128) ReaderIndicator {
   // seq_cst: the reader's half of a Dekker pair: arrive, then look for a writer. The writer's half
   // is to make itself seen, then to look at arrivals().
   void arrive() noexcept { ingress_.fetch_add(kReader, seq_cst); }
-  // True: a writer waits. As a release it hands on the reader's critical section; pairs with
-  // departures(). seq_cst: see call().
+  // Returns true if a writer waits. As a release it hands on the reader's critical section; pairs
+  // with departures(). seq_cst: see call().
   bool depart() noexcept { return (egress_.fetch_add(kReader, seq_cst) & kCalled) != 0; }
 
   std::uint32_t arrivals() const noexcept { return ingress_.load(seq_cst); }  // the pair of arrive

@@ -85,8 +85,8 @@ class Rows {
 
   // --- for a thread that waits for readers, or looks for them
   // Calls f(place, word) for each section that names the domain, until it returns false.
-  // True: it never did. It may miss readers that look at the domain after this thread has changed
-  // it.
+  // Returns true if it never did. It may miss readers that look at the domain after this thread has
+  // changed it.
   template <class F>
   static bool each_of(std::uint64_t domain, const F& f) noexcept {
     Rows& rows = all();

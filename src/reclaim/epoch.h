@@ -69,8 +69,8 @@ class Epochs {
     return p;
   }
 
-  // Whether no thread but `me` walks since before the period's end. Cost: a look at each thread,
-  // once over all calls.
+  // Returns whether no thread but `me` walks since before the period's end. Cost: a look at each
+  // thread, once over all calls.
   bool is_over(Period<P>& p, const Walker<P>& me) noexcept {
     for (; p.unseen != nullptr; p.unseen = p.unseen->next) {
       if (p.unseen == &me) continue;

@@ -69,8 +69,9 @@ class SpareBatches {
       from.move_one_to(batch);
     push(batch.top, batch.top);
   }
-  // False: there is none. All batches are taken and the others put back, so that no batch is looked
-  // at which another thread may have taken meanwhile. A thread that comes in between finds none.
+  // Returns false if there is none. All batches are taken and the others put back, so that no batch
+  // is looked at which another thread may have taken meanwhile. A thread that comes in between
+  // finds none.
   bool take(Stack& to) noexcept {
     if (first_.load(relaxed) == 0) return false;                      // relaxed: a hint
     auto* first = reinterpret_cast<T*>(first_.exchange(0, acquire));  // acquire: pairs with push

@@ -61,7 +61,7 @@ class Pools {
     Stack open;
     Stack closed;
     Period<P> period;               // of closed
-    std::uint32_t enough = 2 * kN;  // so many in `open` are looked after
+    std::uint32_t enough = 2 * kN;  // when this many are in `open`, they are checked
   };
 
   // The calling thread's, or nullptr.
@@ -93,7 +93,7 @@ class Pools {
 
   static Epochs<P>& epochs() noexcept { return shared().epochs; }
 
-  // A node that nobody else knows; nullptr: no memory. Not in a walk. Never waits.
+  // A node that nobody else knows; nullptr if there is no memory. Not in a walk. Never waits.
   static T* take(Supply& me) noexcept {
     recycle_if_many(me);
     if (me.ready.empty() && !refill(me)) return nullptr;
@@ -113,14 +113,14 @@ class Pools {
   }
   // The calling thread has taken it out of a list.
   static void retire(Supply& me, T* n) noexcept { me.open.push(n); }
-  // For a thread that retires without taking. Not in a walk. Never waits.
+  // Called by a thread that retires without taking. Not in a walk. Never waits.
   static void recycle_if_many(Supply& me) noexcept {
     if (me.open.count > me.enough) [[unlikely]]
       recycle_and_trim(me);
   }
 
-  // In a forked child, by the thread that is left, before or at its next use: the other threads'
-  // supplies wait for new threads. Their walks are over.
+  // Called in a forked child, by the thread that is left, before or at its next use: the other
+  // threads' supplies wait for new threads. Their walks are over.
   static void forked() noexcept {
     Supply* me = mine();
     const std::uint64_t here = P::process();
@@ -178,7 +178,7 @@ class Pools {
   }
   [[gnu::noinline]] static void recycle_and_trim(Supply& me) noexcept {
     recycle(me);
-    // If a walk lasts, the next look is when so many more nodes were retired.
+    // If a walk lasts, the next check comes when that many more nodes were retired.
     me.enough = me.open.count + 2 * kN;
     if (me.ready.count <= 2 * kN) return;
     while (me.ready.count >= 2 * kN)

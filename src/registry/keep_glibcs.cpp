@@ -14,7 +14,7 @@ namespace {
 struct Chosen {
   const char* kind;
   const char* variable;
-  const char* value;  // nullptr: rules of a policy
+  const char* value;  // nullptr means the rules of a policy
 
   bool is_policy() const noexcept { return value == nullptr; }
 };
@@ -45,8 +45,8 @@ bool keep(const Config& config, const Chosen& chosen, const char* why, char* mes
   return true;
 }
 
-// Whether anything is done with objects of that kind that needs to know their bytes. A policy keeps
-// its decision in each, also where that is for glibc.
+// Returns whether anything is done with objects of that kind that needs to know their bytes. A
+// policy keeps its decision in each, also where that is for glibc.
 bool changes_rwlocks(const Config& config) noexcept {
   if (config.policy != nullptr) return config.policy->has_rules_of(ObjectKind::rwlock);
   return rwlock_of(config).passed_to[0] != &system_rwlock;

@@ -133,9 +133,9 @@ constexpr MutexOfConds kGlibcsMutexes{
 const char* cannot_wait_with(const char* what, const char* value) noexcept {
   static constinit char line[256];
   Text(line, sizeof line)
-      << "LOCKSWAP_COND=pthread does not go with " << what << value
+      << "LOCKSWAP_COND=pthread can't be combined with " << what << value
       << ": glibc's condition variables release and acquire mutexes by glibc's own code, which "
-         "would break one of ours; leave one of the two unset";
+         "would break ours; unset one of the two";
   return line;
 }
 

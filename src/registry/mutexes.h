@@ -17,11 +17,11 @@ struct MutexCodes;
 struct MutexInfo {
   const char* name;
   LockInfo info;
-  // What runs behind the name: code of ours; nullptr: glibc's code, or another mutex, which is
+  // What runs behind the name: code of ours; nullptr means glibc's code, or another mutex, which is
   // chosen for the machine.
   const MutexCodes* code = nullptr;
   const char* (*chosen)(const Config&) = nullptr;
-  // Bytes beside the pthread object, once the topology is known; nullptr: none.
+  // Bytes beside the pthread object, once the topology is known; nullptr if there is none.
   std::size_t (*block_bytes)() = nullptr;
   const char* same_code_as = nullptr;  // the name under which that code is tested
   bool compared_by_default = false;    // where nothing is named
@@ -41,18 +41,18 @@ Mutexes mutexes() noexcept;
 // topology.
 std::size_t footprint_of(const MutexInfo& mutex, const Config& config) noexcept;
 
-// nullptr: there is none of that name or alias, in whichever case.
+// Returns nullptr if there is none of that name or alias, in whichever case.
 const MutexInfo* find_mutex(const char* name) noexcept;
-// The mutex that the configuration names; nullptr: none.
+// The mutex that the configuration names; nullptr if there is none.
 const MutexInfo* mutex_of(const Config& config) noexcept;
 
-// Whether some mutexes are ours under that configuration; whether LOCKSWAP_STATS counts mutexes,
-// and condition variables.
+// Returns whether some mutexes are ours under that configuration; whether LOCKSWAP_STATS counts
+// mutexes, and condition variables.
 bool swaps_mutexes(const Config& config) noexcept;
 bool counts_mutexes(const Config& config) noexcept;
 bool counts_conds(const Config& config) noexcept;
 
-// Whether condition variables are ours under that configuration.
+// Returns whether condition variables are ours under that configuration.
 bool swaps_conds(const Config& config) noexcept;
 
 // The functions of mutexes and condition variables that go together.
@@ -62,8 +62,8 @@ struct MutexChoice {
   const CondOps* old_cond;
 };
 // Makes ready what the configuration asks for. It is called once, at start-up, after
-// prepare_rwlock, when system_mutex and the tables beside it are filled in. False: it cannot be
-// done, and `why` says why in one line, which stays.
+// prepare_rwlock, when system_mutex and the tables beside it are filled in. Returns false if it
+// cannot be done, and `why` says why in one line, which stays.
 bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) noexcept;
 
 }  // namespace lockswap

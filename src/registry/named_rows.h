@@ -10,7 +10,7 @@
 
 namespace lockswap {
 
-// nullptr: there is none of that name or alias, in whichever case.
+// Returns nullptr if there is none of that name or alias, in whichever case.
 template <class Info, std::size_t kRows>
 const Info* row_named(const std::array<Info, kRows>& rows, const char* name) noexcept {
   for (const Info& row : rows) {

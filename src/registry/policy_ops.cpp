@@ -37,7 +37,7 @@ class Decision {
     return site_.rule < 0 ? kGlibc
                           : policy->rules[site_.rule].runner[static_cast<std::size_t>(kind_)];
   }
-  // By the thread whose decision it is: several may come to an object at once.
+  // Called by the thread whose decision it is, because several may come to an object at once.
   void count() const noexcept { count_catch(kind_, site_, caller_); }
 
  private:
@@ -51,7 +51,7 @@ class Decision {
 // Each begins at a multiple of a power of two, so a shift finds it.
 struct alignas(128) RwRunner {
   RwOps ops;
-  bool (*adopt)(pthread_rwlock_t*);  // nullptr: glibc's lock is behind it
+  bool (*adopt)(pthread_rwlock_t*);  // nullptr if glibc's lock is behind it
 };
 constinit RwRunner rw_runners[kMostRunners]{};
 
@@ -208,7 +208,7 @@ const RwOps* prepare_policy_of_rwlocks(const Config& config, const char*& why) n
   policy = config.policy;
   const bool count = config.stats != nullptr;
   if (count && !prepare_catches()) {
-    why = "no memory for the counts of LOCKSWAP_STATS";
+    why = "no memory for the counts of LOCKSWAP_STATS; raise the limit (ulimit -v)";
     return nullptr;
   }
   if (!policy->has_rules_of(ObjectKind::rwlock))

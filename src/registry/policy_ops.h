@@ -38,7 +38,7 @@ inline constinit FindRule find_rule = nullptr;
 const RwOps* prepare_policy_of_rwlocks(const Config& config, const char*& why) noexcept;
 
 struct MutexPolicy {
-  const MutexOps* ops;    // nullptr: it cannot be done
+  const MutexOps* ops;    // nullptr if it cannot be done
   MutexOfConds of_conds;  // for condition variables of ours
   bool swaps;             // a rule names a mutex of ours
 };

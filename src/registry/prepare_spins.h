@@ -7,7 +7,8 @@
 
 namespace lockswap {
 
-// At start-up, by one thread. Without `again` no file is kept open: few programs use those locks.
+// Called at start-up, by one thread. Without `again` no file is kept open: few programs use those
+// locks.
 inline void prepare_spins(const Config& config, bool again = true) noexcept {
   again = again && config.spin != 0;
   Native::set_most_pauses(config.spin, processors_at_start(again),

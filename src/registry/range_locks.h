@@ -39,7 +39,7 @@ const char* prepare_range(const Config& config) noexcept;
 // Must be called before locks of that kind are made, by any thread, any number of times. It returns
 // what prepare_range does.
 const char* make_ready(std::uint32_t kind) noexcept;
-// In a forked child.
+// Called in a forked child.
 void range_forked() noexcept;
 PoolCounts range_counts() noexcept;
 

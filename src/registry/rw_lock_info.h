@@ -21,7 +21,7 @@ struct RwLockInfo {
   const RwCodes* code = nullptr;
   const RwOps* passed_to[2] = {};
   const char* (*chosen)(const Config&) = nullptr;
-  // Bytes beside the pthread object, once the topology is known; nullptr: none.
+  // Bytes beside the pthread object, once the topology is known; nullptr if there is none.
   std::size_t (*block_bytes)() = nullptr;
   const char* under = nullptr;    // the lock below BRAVO
   bool biased = false;            // BRAVO's readers

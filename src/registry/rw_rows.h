@@ -46,7 +46,7 @@ struct BravoAlias {
     Text(made.text, sizeof made.text) << (kAsymmetric ? "bravo-asym-" : "bravo-") << kAlias.data();
     return made;
   }();
-  // nullptr: the lock has no such alias.
+  // Returns nullptr if the lock has no such alias.
   static constexpr const char* kText = kAlias.empty() ? nullptr : kMade.text;
 };
 

@@ -148,7 +148,9 @@ namespace {
 const RwOps* prepare_own(const RwLockInfo& lock, const Config& config, bool count,
                          const char*& why) noexcept {
   if (!prepare_readers_table(config)) {
-    why = "no memory for the readers table; see LOCKSWAP_BRAVO_SLOTS";
+    why =
+        "no memory for the readers table; lower LOCKSWAP_BRAVO_SLOTS, or raise the limit (ulimit "
+        "-v)";
     return nullptr;
   }
   if (lock.asymmetric && !Native::prepare_heavy_fence()) {
@@ -172,11 +174,12 @@ const RwOps* prepare_further_rwlock(const RwLockInfo& lock, const Config& config
                                     const char*& why) noexcept {
   if (lock.passes_through()) return lock.passed_to[0];
   if (lock.over_glibc) {
-    why = "BRAVO over glibc's lock cannot be inside of another lock; choose it over one of ours";
+    why =
+        "BRAVO over glibc's lock can't be used inside another lock; choose BRAVO over one of ours";
     return nullptr;
   }
   if (lock.chosen != nullptr) {
-    why = "auto chooses for whole programs; name a lock to have inside of another one";
+    why = "auto can't be used inside another lock; name the lock";
     return nullptr;
   }
   return prepare_own(lock, config, false, why);
@@ -193,7 +196,7 @@ const RwOps* prepare_rwlock_of(const RwLockInfo& named, const Config& config, bo
 const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
   const bool count = config.stats != nullptr;
   if (count && !prepare_stats()) {
-    why = "no memory for the counts of LOCKSWAP_STATS";
+    why = "no memory for the counts of LOCKSWAP_STATS; raise the limit (ulimit -v)";
     return nullptr;
   }
   return config.policy != nullptr ? prepare_policy_of_rwlocks(config, why)

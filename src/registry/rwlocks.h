@@ -28,18 +28,18 @@ Waits waits() noexcept;
 // topology.
 std::size_t footprint_of(const RwLockInfo& lock, const Config& config) noexcept;
 
-// nullptr: there is none of that name or alias, in whichever case.
+// Returns nullptr if there is none of that name or alias, in whichever case.
 const RwLockInfo* find_rwlock(const char* name) noexcept;
 
 // The lock that the configuration names; where it names none, the one that is passed through.
 const RwLockInfo& rwlock_of(const Config& config) noexcept;
 
-// At start-up, replaces `auto` by the names that it stands for here, of rwlock and of mutex.
+// Called at start-up. Replaces `auto` by the names that it stands for here, of rwlock and of mutex.
 void resolve_auto(Config& config) noexcept;
 
 // Makes ready what the configuration asks for and returns its functions. It is called once, at
-// start-up, when system_rwlock is filled in. nullptr: it cannot be done, and `why` says why in one
-// line.
+// start-up, when system_rwlock is filled in. Returns nullptr if it cannot be done, and `why` says
+// why in one line.
 const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept;
 
 // The same for one lock that a policy names, once the process is ready (policy_ops.h).

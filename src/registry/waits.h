@@ -16,9 +16,9 @@ struct WaitInfo {
   const char* summary;
 };
 inline constexpr std::array<WaitInfo, 3> kWaits{{
-    {"spin", "look again at once; needs a processor for each thread"},
-    {"yield", "look again, giving the processor away in between"},
-    {"park", "spin for as long as that has helped, then sleep in the kernel"},
+    {"spin", "poll; needs a processor for each thread"},
+    {"yield", "poll, and yield the processor in between"},
+    {"park", "spin for as long as that has paid off, then sleep in the kernel"},
 }};
 
 // The types: each lock is compiled for each of these.

@@ -27,7 +27,7 @@ class Search {
  public:
   explicit Search(const char* name) noexcept : name_(name) {}
 
-  // True: the character is the last of the name.
+  // Returns true if the character is the last of the name.
   bool next(char c) noexcept {
     if (c == 0) {
       at_ = 0;

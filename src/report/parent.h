@@ -3,8 +3,8 @@
 
 namespace lockswap {
 
-// Whether it was started with the variable `name`, which ends in '='. False also where it cannot be
-// seen. Not for two threads at once.
+// Returns whether it was started with the variable `name`, which ends in '='. False also where it
+// cannot be seen. Not for two threads at once.
 bool parent_began_with(const char* name) noexcept;
 bool parent_is_dash() noexcept;
 

@@ -10,7 +10,7 @@
 namespace lockswap {
 namespace {
 
-// The report has room for so many; the others are counted together.
+// The report has room for this many; the others are counted together.
 constexpr std::size_t kMostPlaces = 150;
 
 bool is_filled(const Catch& c) noexcept {
@@ -91,7 +91,7 @@ void put_text_policy(Text& out, const Config& config) noexcept {
     put_rule(out, rule);
     put_text_objects(out, *all, i);
   }
-  out << "  caught by no rule, so glibc's";
+  out << "  caught by no rule, so they stay glibc's";
   put_text_objects(out, *all, -1);
 }
 

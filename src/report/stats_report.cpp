@@ -84,8 +84,9 @@ void write_file(const char* name, const char* what) noexcept {
   write_all(2, "\n");
 }
 
-// Whether the parent was started with LOCKSWAP_STATS too, and reports. Then the user asked about a
-// process above this one: a shell, a shim, a script. dash leaves by _exit, and so without a report.
+// Returns whether the parent was started with LOCKSWAP_STATS too, and reports. Then the user asked
+// about a process above this one: a shell, a shim, a script. dash leaves by _exit, and so without a
+// report.
 bool parent_reports() noexcept { return !parent_is_dash() && parent_began_with("LOCKSWAP_STATS="); }
 
 bool saw_nothing(const Totals& t, const Bypasses* bypasses) noexcept {
@@ -130,7 +131,8 @@ void report_stats(const Config& config, const Bypasses* bypasses) noexcept {
     }
     give_back(table);
   } else {
-    write_all(2, "lockswap: no memory for the report of LOCKSWAP_STATS\n");
+    write_all(
+        2, "lockswap: no memory for the report of LOCKSWAP_STATS; raise the limit (ulimit -v)\n");
   }
   turn.give_back();
 }

@@ -79,8 +79,9 @@ void put_text_rwlocks(Text& out, const Config& config, const Totals& t,
   put_kept(out, "  ", config, "\n");
   if (t[Event::call] == 0) {
     out << (is_shell(program_invocation_short_name)
-                ? "  This is a shell: what it starts reports for itself, if it calls a lock.\n"
-                : "  The program takes no pthread reader-writer lock, or bypasses the preload.\n");
+                ? "  This is a shell; the programs that it starts have reports of their own if "
+                  "they lock.\n"
+                : "  The program takes no pthread reader-writer locks, or bypasses the preload.\n");
     return;
   }
   put_text_counts(out, kFields, t);
@@ -103,8 +104,8 @@ void put_text_rwlocks(Text& out, const Config& config, const Totals& t,
 }
 
 void put_bypasses(Text& out, const Bypasses& b) noexcept {
-  out << b.count << (b.count == 1 ? " object calls" : " objects call")
-      << " glibc's lock functions, not these:";
+  out << b.count << (b.count == 1 ? " object bypasses" : " objects bypass")
+      << " the preload and call glibc's lock functions:";
   for (std::size_t i = 0; i < b.count && i < Bypasses::kMost; ++i)
     out << (i == 0 ? " " : ", ") << b.first[i].object << " (" << b.first[i].how << ")";
   out << (b.count > Bypasses::kMost ? ", ...\n" : "\n");

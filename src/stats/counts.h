@@ -24,9 +24,9 @@ struct Counts {
 };
 
 // Returns a table of kLocks entries with all that has been counted until now; the caller gives it
-// back. nullptr: there is no memory for it, or nothing is counted. It changes no count, so it may
-// be called at any time, also while other threads lock, and in signal handlers. It takes some
-// milliseconds.
+// back. Returns nullptr if there is no memory for it, or nothing is counted. It changes no count,
+// so it may be called at any time, also while other threads lock, and in signal handlers. It takes
+// some milliseconds.
 Counts* take_counts() noexcept;
 void give_back(Counts* table) noexcept;
 

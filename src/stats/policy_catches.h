@@ -40,9 +40,9 @@ struct Catches {
 
 bool prepare_catches() noexcept;
 void count_catch(ObjectKind kind, const CallSite& site, const void* caller) noexcept;
-// nullptr: nothing is counted.
+// Returns nullptr if nothing is counted.
 const Catches* catches() noexcept;
-// In a forked child: its counts begin at 0.
+// Called in a forked child, whose counts begin at 0.
 void reset_catches() noexcept;
 
 }  // namespace lockswap

@@ -116,7 +116,7 @@ void add_to(Counts* table, const Counts& from, std::uint64_t key) noexcept {
   }
 }
 
-// True: no hand-off came between, so each count is in the copy.
+// Returns true if no hand-off came between, so each count is in the copy.
 bool copy_to(Counts* table) noexcept {
   const std::uint64_t ended = hand_overs(&Block::ended, acquire);
   for (std::size_t i = 0; i < kLocks; ++i) {

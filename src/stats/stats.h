@@ -17,9 +17,9 @@ struct CountInTable {
   static void on(const void* lock, Event event, std::uint64_t n = 1) noexcept;
 };
 
-// At start-up. False: no memory for the counts.
+// Called at start-up. Returns false if there is no memory for the counts.
 bool prepare_stats() noexcept;
-// In a forked child: its counts begin at 0.
+// Called in a forked child, whose counts begin at 0.
 void reset_stats() noexcept;
 
 }  // namespace lockswap

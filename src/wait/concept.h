@@ -11,26 +11,26 @@
 
 namespace lockswap {
 
-// On an atom of whichever size.
+// Waiting on an atom of any size.
 template <class W, class Atom>
 concept WaitsOn = requires(Atom& atom, const Atom* address, Order order,
                            typename Atom::value_type flag, std::uint32_t channel,
                            const Deadline* deadline, bool (*pred)(typename Atom::value_type)) {
-  // True once pred(the atom's value) held, loaded in that order; false: the deadline passed first
-  // (nullptr: there is none). Its patience begins when the policy is through with spinning. A
-  // policy that sleeps sets `flag` in the atom before it does (0: the atom needs none), by a
-  // release update, so that a thread which changes the atom knows that it has to wake. The order is
-  // at least as strong as what the caller goes on to rely on.
+  // Returns true once pred held for a value of the atom that was loaded in that order, or false if
+  // the deadline passed first (a null deadline means none). Patience begins when the policy has
+  // finished spinning. A policy that sleeps sets `flag` in the atom before it does (0: the atom
+  // needs none), by a release update, so that a thread which changes the atom knows that it has to
+  // wake. The order is at least as strong as what the caller goes on to rely on.
   { W::until(atom, order, flag, channel, deadline, pred) } -> std::same_as<bool>;
-  // By any thread, after a change of the atom in which `flag` was set. It never reads the atom,
-  // whose memory may no longer exist. The channels, a set of bits, are those whose waiters must
-  // look again. A policy that sleeps returns how many it woke (PlatformWaiting's unpark).
+  // May be called by any thread, after a change of the atom in which `flag` was set. It never reads
+  // the atom, whose memory may no longer exist. The channels, a set of bits, are those whose
+  // waiters must recheck. A policy that sleeps returns how many it woke (PlatformWaiting's unpark).
   W::wake(address, channel);
 };
 
 template <class W, class P>
 concept WaitPolicy = requires {
-  // Whether waiters sleep. Else flags are never set, and locks leave out what they are for.
+  // Whether waiters sleep. If not, flags are never set, and locks omit what they are for.
   requires std::same_as<decltype(W::kParks), const bool>;
   requires WaitsOn<W, typename P::template atomic<std::uint32_t>>;
   requires WaitsOn<W, typename P::template atomic<std::uint64_t>>;
@@ -42,13 +42,14 @@ concept WaitsInLineOn = requires(Atom& atom, const Atom* address, Order order,
                                  typename Atom::value_type flag, typename Atom::value_type seen,
                                  std::uint32_t channel, const Deadline* deadline,
                                  bool (*pred)(typename Atom::value_type)) {
-  // As until, for a thread that has looked for long enough: it does not spin before it sleeps.
+  // Like until, for a thread that has polled for long enough: it does not spin before it sleeps.
   { W::sleep(atom, order, flag, channel, deadline, pred) } -> std::same_as<bool>;
   // For a lock that wakes one of several, and whose waiters find out by themselves what it was for.
   // Waits while the atom is `seen`, loaded in that order; it may return before that ends: after a
-  // wake, or for no reason. How that ended: `changed` if it did not sleep. Else as sleep.
+  // wake, or for no reason. Returns how that ended; `changed` means that it did not sleep.
+  // Otherwise like sleep.
   { W::wait_once(atom, order, seen, channel, deadline) } -> std::same_as<Parked>;
-  // As wake, for one of the sleepers, as a rule the one that has slept longest. A policy that
+  // Like wake, for one of the sleepers, usually the one that has slept longest. A policy that
   // sleeps returns how many it woke.
   W::wake_one(address, channel);
 };

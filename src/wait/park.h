@@ -24,7 +24,7 @@ struct Park {
     if (spin(atom, order, pred)) return true;
     return sleep(atom, order, flag, channel, deadline, pred);
   }
-  // False: it has not come yet, and the thread has spun for long enough.
+  // Returns false if it has not come yet, and the thread has spun for long enough.
   template <class A, class Pred>
   static bool spin(A& atom, Order order, Pred pred) noexcept {
     for (typename P::Spins spins(&atom); spins.more(); P::relax()) {
@@ -47,7 +47,7 @@ struct Park {
       if (pred(v)) return true;
       if (flag != 0) {
         // Also when another sleeper has set the flag. release: a thread that changes the atom next,
-        // and a thread that reads that change, also sees what this thread did before it lay down
+        // and a thread that reads that change, also sees what this thread did before it slept
         // (PF-T: that it took a ticket).
         if (!atom.compare_exchange(v, v | flag, release)) continue;
         v |= flag;

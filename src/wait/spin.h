@@ -1,4 +1,4 @@
-// Wait policy `spin`: looks again until the condition holds. It is right when each thread has a
+// Wait policy `spin`: polls until the condition holds. It is right when each thread has a
 // processor of its own.
 #pragma once
 

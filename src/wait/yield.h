@@ -1,4 +1,4 @@
-// Wait policy `yield`: looks again, and gives the processor away in between.
+// Wait policy `yield`: polls, and yields the processor in between.
 #pragma once
 
 #include "wait/spin.h"

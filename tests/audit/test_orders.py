@@ -1,4 +1,4 @@
-"""`lockswap audit`: orders of locks that make a circle, and condition variables with two mutexes, with their stacks."""
+"""`lockswap audit`: orders of locks that form a cycle, and condition variables with two mutexes, with their stacks."""
 
 import json
 import os
@@ -112,9 +112,9 @@ def test_the_kinds_of_locks_say_which_swap_it_concerns(audit):
     assert look("two_mutexes") == {"condvars"}
 
 
-def test_a_circle_is_told_from_its_first_lock_back_to_it():
+def test_a_cycle_is_told_from_its_first_lock_back_to_it():
     says = " ".join(lockswap("audit", "--", ORDERS, "three").stderr.split())
-    assert "locks taken in orders that make a circle: 1 time" in says
+    assert "locks taken in orders that form a cycle: 1 time" in says
     one = r"thread (\d+) takes {0} at both, orders.c:\d+ \(audit_orders\+0x[0-9a-f]+\), then {1} at both, orders.c:\d+"
     circle = re.search(r" \S+; ".join(one.format(*pair) for pair in ("AB", "BC", "CA")), says)
     assert circle and len(set(circle.groups())) == 3, says
@@ -166,4 +166,4 @@ def test_what_was_not_looked_at_is_told(audit):
     assert any("held 12 locks of a kind took another one" in note for note in report["notes"])
     report = audit(ORDERS, "ring_of_thirteen")
     assert report["counts"]["circles_too_long"] == 1
-    assert any("a circle of more than 12 locks" in note for note in report["notes"])
+    assert any("a cycle of more than 12 locks" in note for note in report["notes"])

@@ -117,7 +117,7 @@ struct Crowd {
   }
   void lock() { pthread_mutex_lock(&m); }
   void unlock() { pthread_mutex_unlock(&m); }
-  // A value that changes under the mutex. False: not within that time.
+  // A value that changes under the mutex. Returns false if it doesn't do so within that time.
   bool await(const int& value, int at_least, std::int64_t ms = 1'000'000) {
     for (const std::int64_t end = milliseconds() + ms;;) {
       lock();
@@ -252,7 +252,7 @@ bool real_time_is_allowed() {
 }
 constexpr const char* kNotAllowed = "this user may not have real-time policies (RLIMIT_RTPRIO)";
 
-// Keeps the calling thread off that processor. False: there is no other.
+// Keeps the calling thread off that processor. Returns false if there is no other.
 bool leave(int cpu) {
   cpu_set_t others;
   if (sched_getaffinity(0, sizeof others, &others) != 0) return false;

@@ -16,6 +16,8 @@ from pathlib import Path
 OBSERVERS = {
     "counting": ("liblockswap-counting.so", "COUNTED_CALLS", "{}/calls"),
     "profile": ("liblockswap.so", "LOCKSWAP_PROFILE", "{}"),
+    "metrics": ("liblockswap.so", "LOCKSWAP_METRICS", "{}"),
+    "metrics-holds": ("liblockswap.so", "LOCKSWAP_METRICS", "{}"),
     "stats": ("liblockswap.so", "LOCKSWAP_STATS", "{}/stats"),
     "delay": ("liblockswap.so", "LOCKSWAP_DELAY", "module=*:+1us"),
     "audit": ("liblockswap-audit.so", "LOCKSWAP_AUDIT", "{}/audit"),
@@ -24,9 +26,11 @@ OBSERVERS = {
     "fuzz-turns": ("liblockswap-fuzz.so", "LOCKSWAP_FUZZ", "3,percent=1,delay=20"),
 }
 
+MORE = {"metrics-holds": {"LOCKSWAP_METRICS_HOLDS": "1"}}
+
 name, library, program, *options = sys.argv[1:]
 observer, variable, value = OBSERVERS[name]
 with tempfile.TemporaryDirectory() as folder:
     command = [program, "--preload", str(Path(library).with_name(observer)), *options]
-    environment = os.environ | {variable: value.format(folder)}
+    environment = os.environ | {variable: value.format(folder)} | MORE.get(name, {})
     sys.exit(subprocess.run(command, env=environment, check=False).returncode)

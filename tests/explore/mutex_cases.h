@@ -41,7 +41,7 @@ constexpr Bounds kQueue{3, 1, 0, 1};
 struct MutexScript {
   const char* name;
   std::vector<std::string> threads;
-  const Bounds* quick = nullptr;  // nullptr: by the number of threads
+  const Bounds* quick = nullptr;  // nullptr means by the number of threads
   bool gives_back_nodes = false;  // see Case
 };
 using MutexScripts = std::vector<MutexScript>;

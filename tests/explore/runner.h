@@ -41,7 +41,8 @@ struct Outcome {
 Outcome explore(const Case& c, const Bounds& bounds, const Limits& limits,
                 const Method& method = {});
 
-// Repeats one execution and prints what happens in it. False: the replay string is not one.
+// Repeats one execution and prints what happens in it. Returns false if the replay string is
+// invalid.
 bool print_trace(const Case& c, const Bounds& bounds, const std::string& replay,
                  MemoryModel memory = MemoryModel::c11);
 

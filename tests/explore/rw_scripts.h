@@ -11,7 +11,7 @@ namespace lockswap::explore::rw {
 struct Script {
   const char* name;
   std::vector<std::string> threads;
-  const Bounds* quick = nullptr;  // nullptr: by the lock and the number of threads
+  const Bounds* quick = nullptr;  // nullptr means by the lock and the number of threads
   bool somebody_gets_in = false;  // one acquisition at least must succeed
   bool readers_meet = false;      // a reader stays in until another one is in
 };

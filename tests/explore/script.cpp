@@ -214,7 +214,7 @@ Steps parse(const std::string& script) {
 
 // A lock, and what it protects.
 struct Guarded {
-  LockUnderTest* lock = nullptr;  // nullptr: the script has only one
+  LockUnderTest* lock = nullptr;  // nullptr if the script has only one
   Plain data;
   int counts[kPlaces] = {};  // part of the data; by condition variable
   Observer observer;

@@ -1,4 +1,6 @@
-"""Runs until a race shows: by plain repetition, and by `lockswap fuzz`. As a program it prints docs/fuzz.md's table."""
+"""Runs until a race shows: by plain repetition, and by `lockswap fuzz`. As a program it prints the table of
+results/notes/2026-11-fuzz.md.
+"""
 
 import json
 import os

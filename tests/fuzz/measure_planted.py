@@ -1,6 +1,6 @@
 """Measures 25 programs with a known fault: the runs until `lockswap fuzz` finds it, whether a seed repeats an order,
-and whether the shortened order still fails. As a program it prints docs/fuzz.md's table, for the programs that are
-named as arguments.
+and whether the shortened order still fails. As a program it prints the table of results/notes/2026-11-fuzz.md, for the
+programs that are named as arguments.
 """
 
 import os

@@ -173,7 +173,7 @@ def test_the_trace_leaves_the_program_s_files_alone(tmp_path):
     done = subprocess.run([program, mine], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, "lines of the trace are in the program's file"
     assert done.stdout == "3\n" and mine.read_text() == ""
-    assert "the trace is not complete" in done.stderr and len(trace.read_text().splitlines()) >= 200
+    assert "the trace is incomplete" in done.stderr and len(trace.read_text().splitlines()) >= 200
 
 
 def test_the_line_that_repeats_a_failure_has_its_options():
@@ -223,6 +223,17 @@ def test_bad_input_is_status_2(words):
 def test_what_fails_undisturbed_is_said_at_once():
     done = lockswap("fuzz", "--runs", 1, "--", "/bin/sh", "-c", "kill -SEGV $$")
     assert done.returncode == 3 and "fails undisturbed: crash: SIGSEGV" in done.stderr
+
+
+def test_who_waits_for_the_undisturbed_run_is_told_so():
+    code = "from lockswap.fuzz import fuzz; fuzz._SAY_AFTER_S = 0.1; from lockswap.cli import cli; cli()"
+    words = ["fuzz", "--runs", "1", "--timeout", "60", "--", "sleep", "0.7"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "harness")}
+    done = subprocess.run([sys.executable, "-c", code, *words], env=environment, capture_output=True, text=True)
+    assert done.stderr.splitlines()[0] == (
+        "lockswap fuzz: still in the run without delays, which may take 60 s; --timeout changes that"
+    )
+    assert done.returncode == 0
 
 
 def test_of_a_static_program_it_is_said_that_nothing_was_disturbed(tmp_path):

@@ -78,7 +78,7 @@ def test_what_is_passed_through_is_not_under_test():
 
 @pytest.mark.parametrize(("rwlocks", "mutexes"), [(["none"], ["mcs"]), (["ba"], ["none", "None"])])
 def test_none_alone_goes_with_no_other_lock(rwlocks, mutexes):
-    with pytest.raises(UserError, match="goes with no other lock"):
+    with pytest.raises(UserError, match="no other lock can run beside it"):
         named(REGISTRY, rwlocks, mutexes)
 
 
@@ -160,7 +160,7 @@ def test_a_campaign_that_would_go_on_with_other_locks_is_not_resumed(campaign, l
     text = file.read_text().replace("finished = true", "finished = false")
     file.write_text(text.replace('"ba+mutex:pthread"', '"ba+mutex:mcs"'))
     before = (repo / "results/c/raw.csv").read_text()
-    assert "start anew" in one_line_error(lockswap.inside("compare", "--resume", repo / "results/c"))
+    assert "start a new campaign" in one_line_error(lockswap.inside("compare", "--resume", repo / "results/c"))
     assert (repo / "results/c/raw.csv").read_text() == before
 
 

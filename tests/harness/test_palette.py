@@ -4,9 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from matplotlib.markers import MarkerStyle
 
 from lockswap.base.choice import NONE, PTHREAD
 from lockswap.base.registry import Lock, RangeLock, Registry
+from lockswap.report import markers
 from lockswap.report.palette import FAR_APART, THEME, Palette
 
 # More locks than the library has, and nearly as many as there are colours.
@@ -128,3 +130,20 @@ def test_what_is_compared_by_default_comes_first():
 def test_a_registry_that_names_no_defaults_means_all_but_glibc():
     registry = Registry("0.1.0", tuple(Lock.read({"name": name}) for name in ("pthread", "a", "b")))
     assert registry.default_rwlocks == ["a", "b"]
+
+
+@pytest.mark.parametrize("marker", markers.PATHS)
+def test_a_page_shows_the_markers_of_its_plots(marker):
+    style = MarkerStyle(marker)
+    shape = style.get_path().transformed(style.get_transform())
+    reach = abs(shape.get_extents().get_points()).max()
+    letters = {1: "M", 2: "L", 4: "C", 79: "Z"}
+    parts = []
+    for points, code in shape.iter_segments(simplify=False):
+        numbers = [] if code == 79 else points / reach
+        parts.append(letters[int(code)] + " ".join(f"{value:.2f}" for value in numbers))
+    assert markers.PATHS[marker] == "".join(parts)
+
+
+def test_each_marker_has_a_path():
+    assert {style.marker for style in STYLES.values()} == set(markers.PATHS)

@@ -161,11 +161,11 @@ RWLOCK, MUTEX = {"LOCKSWAP_RWLOCK": "ba"}, {"LOCKSWAP_MUTEX": "mcs"}
 def test_without_the_command_the_library_warns_of_a_library_behind_it(bare, replaces):
     clock, locks = replaces("clock", "clock_gettime"), replaces("locks", "pthread_mutex_lock")
     said = bare(behind=[clock], **RWLOCK)
-    assert said.startswith(f"lockswap: warning: {clock} replaces clock_gettime itself and is loaded behind lockswap")
+    assert said.startswith(f"lockswap: warning: {clock} replaces clock_gettime itself and is loaded after lockswap")
     assert "put it before lockswap in LD_PRELOAD" in said and said.count("\n") == 1
     said = bare(behind=[locks, clock], **MUTEX)
-    assert said.startswith(f"lockswap: warning: {locks} replaces pthread_mutex_lock itself and is loaded behind")
-    assert "; 1 more of the kind (" in said and said.count("\n") == 1
+    assert said.startswith(f"lockswap: warning: {locks} replaces pthread_mutex_lock itself and is loaded after")
+    assert "; 1 more like this (" in said and said.count("\n") == 1
 
 
 def test_a_library_before_it_that_passes_nothing_on_is_warned_of(bare, replaces, tmp_path):
@@ -181,7 +181,7 @@ def test_a_library_before_it_that_passes_nothing_on_is_warned_of(bare, replaces,
     )
     compile_c(source, tmp_path / "libwraps.so", "-shared", "-fPIC")
     assert bare(before=[tmp_path / "libwraps.so"], **RWLOCK) == ""
-    assert "behind lockswap" in bare(behind=[tmp_path / "libwraps.so"], **RWLOCK)
+    assert "after lockswap" in bare(behind=[tmp_path / "libwraps.so"], **RWLOCK)
 
 
 def test_a_program_that_has_locks_of_its_own_is_warned_of(bare, tmp_path):

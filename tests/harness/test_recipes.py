@@ -32,7 +32,7 @@ def test_a_recipe_is_read(recipe):
         ("threads = [1, 2]", 'threads = ["1"]', "threads"),
         ("threads = [1, 2]\n", "", "threads: is missing"),
         ("'reads/s: ([0-9.]+)'", "'reads/s: [0-9.]+'", "metric[0].regex"),
-        ("'reads/s: ([0-9.]+)'", "'reads/s: (['", "is no regex"),
+        ("'reads/s: ([0-9.]+)'", "'reads/s: (['", "is not a valid regex"),
         ('better = "higher"\n[[metric]]', 'better = "up"\n[[metric]]', "metric[0].better"),
         ("{count}", "{cuont}", "{cuont}"),
         ("{count}", "{seconds}", "fixed_work"),
@@ -44,7 +44,7 @@ def test_a_recipe_is_read(recipe):
         ("params.default.count", "params.default.threads", "params.threads"),
         ("fixed_work = true", "fixed_work = 1", "true or false"),
         ("fixed_work = true", "fixed_work = true\nrun_s = 0", "run_s: must be more than 0"),
-        ("fixed_work = true", "run_s = 2", "goes with fixed_work"),
+        ("fixed_work = true", "run_s = 2", "needs fixed_work = true"),
         ("schema = 1", "schema = = 1", "rw.toml"),
         *(
             (WORKLESS, WORKLESS + f'\nwork = "{work}"', "metric[0].work")
@@ -206,7 +206,7 @@ def test_list_speaks_of_locks_and_has_one_line_for_the_structures(lockswap, reci
     recipe("set").rename(folder / "set.toml")
     for what in ([], ["workloads"]):
         lines = lockswap("list", *what).stdout.splitlines()
-        said = "What is no lock stands apart: 'lockswap list structures' (1 workload)."
+        said = "Structures that are not locks: 'lockswap list structures' (1 workload)."
         assert [line for line in lines if "structures" in line] == [said]
         assert not any(line.split()[:1] == ["set"] for line in lines)
     assert "'list workloads' (1)" in " ".join(lockswap("list").stdout.split())

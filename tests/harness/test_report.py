@@ -220,7 +220,7 @@ def test_damaged_folders(lockswap, tmp_path, name, content, says):
 
 
 def test_no_folder(lockswap):
-    assert "no campaign" in one_line_error(lockswap.inside("report", "/nonexistent"))
+    assert "neither a campaign nor a profile" in one_line_error(lockswap.inside("report", "/nonexistent"))
 
 
 @pytest.mark.parametrize(

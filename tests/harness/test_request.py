@@ -107,4 +107,4 @@ def test_help_has_headings_and_what_the_registry_compares(lockswap):
 
 def test_help_needs_no_build(lockswap, tmp_path):
     lockswap.root = tmp_path
-    assert "those that the registry names" in " ".join(lockswap.inside("compare", "--help").stdout.split())
+    assert "a selection of what 'lockswap list' shows" in " ".join(lockswap.inside("compare", "--help").stdout.split())

@@ -210,8 +210,8 @@ def test_stats_and_what_stands_behind_it(lockswap, repo, args, file):
         (["run", "--mutex", "msc", "--", "true"], "no mutex 'msc', did you mean 'mcs'?"),
         (["run", "--mutex", "zzz", "--", "true"], "no mutex 'zzz'; 'lockswap list' shows all"),
         (["run", "--mutex", "bravo-ba", "--", "true"], "bravo-ba is an rwlock, so write --rwlock bravo-ba"),
-        (["run", "--rwlock", "none", "--mutex", "mcs", "--", "true"], "goes with no other lock: leave --rwlock out"),
-        (["run", "--rwlock", "ba", "--mutex", "none", "--", "true"], "leave --mutex out, and mutexes stay glibc's"),
+        (["run", "--rwlock", "none", "--mutex", "mcs", "--", "true"], "no other lock can run beside it: drop --rwlock"),
+        (["run", "--rwlock", "ba", "--mutex", "none", "--", "true"], "drop --mutex, and mutexes stay glibc's"),
         (["compare", "-l", "ba", "-m", "none", "--", "true"], "'lockswap audit -- CMD' shows which locks"),
         (["compare", "--mutex", "msc", "--", "true"], "did you mean 'mcs'"),
         (["compare", "--mutex", "mcs", "--against", "mutex:clh", "--", "true"], "no mutex 'clh'"),
@@ -221,7 +221,7 @@ def test_stats_and_what_stands_behind_it(lockswap, repo, args, file):
         (["nonsense"], "nonsense"),
         (["list", "bravo-bb"], "did you mean 'bravo-ba'"),
         (["list", "workload"], "did you mean 'workloads'? 'lockswap list' shows all"),
-        (["list", "ba", "--json"], "leave out 'ba'"),
+        (["list", "ba", "--json"], "drop 'ba'"),
     ],
 )
 def test_bad_input(lockswap, args, says):
@@ -357,11 +357,15 @@ def test_list_names_a_broken_recipe(lockswap, recipe):
             "lockswap.cli, lockswap.run.launch",
             ["rich", "numpy", "scipy", "matplotlib", "jinja2", "elftools", "tomli_w"],
         ),
-        ("lockswap.cli, lockswap.campaign.compare", ["scipy", "matplotlib", "jinja2", "elftools"]),
+        (
+            "lockswap.cli, lockswap.listing",
+            ["rich", "numpy", "scipy", "matplotlib", "jinja2", "elftools", "tomli_w"],
+        ),
+        ("lockswap.cli, lockswap.campaign.compare", ["numpy", "scipy", "matplotlib", "jinja2", "elftools"]),
     ],
 )
 def test_a_command_loads_what_it_needs(modules, loads_none_of):
-    """`run` stands before a program's start, and `compare` is not to wait for what draws."""
+    """`run` stands before a program's start, people wait for `list`, and `compare` is not to wait for what draws."""
     code = f"import sys, {modules}; print(*[name for name in {loads_none_of} if name in sys.modules])"
     env = os.environ | {"PYTHONPATH": str(ROOT / "harness")}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)

@@ -89,10 +89,10 @@ def test_two_commands_under_locks(campaign, repo):
     [
         (["--scan", "LOCKSWAP_SPIN"], "write NAME=VALUE,VALUE"),
         (["--scan", "LOCKSWAP_SPNI=0,1"], "no variable 'LOCKSWAP_SPNI', did you mean 'LOCKSWAP_SPIN'?"),
-        (["--scan", "LOCKSWAP_RWLOCK=ba,pthread"], "several locks are named by --rwlock ba,pthread"),
+        (["--scan", "LOCKSWAP_RWLOCK=ba,pthread"], "to compare several locks, use --rwlock ba,pthread"),
         (["--scan", "LOCKSWAP_STATS=0,1"], "does not change how locks behave"),
-        (["--scan", "LOCKSWAP_SPIN=1,"], "'' is no value; 'lockswap list LOCKSWAP_SPIN' says"),
-        (["--scan", "A=1", "--scan", "A=2"], "--scan A is there twice"),
+        (["--scan", "LOCKSWAP_SPIN=1,"], "'' is not a value; 'lockswap list LOCKSWAP_SPIN' shows"),
+        (["--scan", "A=1", "--scan", "A=2"], "--scan A is given twice"),
         (["--scan", "1=2"], "write NAME=VALUE,VALUE"),
         (["--versus", "no-such-program"], "not found in PATH"),
         (["--versus", "echo {threads}"], "{threads} is in one of the two commands only"),
@@ -108,7 +108,7 @@ def test_bad_input(lockswap, repo, args, says):
 
 def test_versus_needs_a_command(lockswap, recipe):
     recipe("rw")
-    assert "goes with a command after '--'" in one_line_error(lockswap.inside("compare", "--versus", "true"))
+    assert "needs a command after '--'" in one_line_error(lockswap.inside("compare", "--versus", "true"))
 
 
 def test_versus_is_refused_for_servers_and_says_what_else_there_is(lockswap, repo):

@@ -225,7 +225,7 @@ def test_bad_input(lockswap, folders, tmp_path):
     no_locks = changed_copy(tmp_path, "locks", locks=["none", "pthread"])
     (tmp_path / "file").write_text("")
     for args, says in (
-        ([first, tmp_path / "nothing"], "no campaign"),
+        ([first, tmp_path / "nothing"], "neither a campaign nor a profile"),
         ([first, unfinished], f"--resume {unfinished}"),
         ([first, first], "given twice"),
         ([first, none_shared], "no workload in common"),

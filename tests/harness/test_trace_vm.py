@@ -158,7 +158,7 @@ def test_first_touches_are_made_up_where_none_are_recorded():
 
 
 def test_a_line_that_is_not_straces_is_named():
-    with pytest.raises(ValueError, match="line 2 is no line"):
+    with pytest.raises(ValueError, match="line 2 is not a line"):
         strace_log.read(["10 1.000000000 brk(NULL) = 0x1000 <0.000000100>", "hello"])
     with pytest.raises(ValueError, match="line 1 ends a call"):
         strace_log.read(["10 1.000000000 <... brk resumed>) = 0x1000 <0.000000100>"])
@@ -201,7 +201,7 @@ def refused(repo, *words: object, **env: str) -> str:
 
 
 def test_strace_is_missing(repo, tmp_path):
-    assert "needs strace, which is not installed; 'apt-get install strace'" in refused(
+    assert "needs strace, which is not installed; install it with 'apt-get install strace'" in refused(
         repo, "--", "true", PATH=str(tmp_path)
     )
 

@@ -109,10 +109,20 @@ def test_everything_is_there(trees: dict[str, Path]) -> None:
     }
     packages = {f"lib/pkgconfig/{name}.pc" for name in ("lockswap", "lockswap-structures")}
     packages |= {f"lib/cmake/{name}/{name}Config.cmake" for name in ("lockswap", "lockswap-structures")}
+    pages = {"share/man/man7/liblockswap.7"}
+    if shutil.which("doxygen"):
+        pages |= {f"share/man/man3/{name}.3" for name in ("lockswap_range_acquire", "lockswap_rlu_alloc")}
     for name in PREFIXES:
-        assert libraries | headers | packages <= set(files_below(trees[name])), name
+        assert libraries | headers | packages | pages <= set(files_below(trees[name])), name
     for name in WITH_COMMAND:
-        assert {"bin/lockswap", "lib/lockswap/bin/lockswap-registry"} <= set(files_below(trees[name])), name
+        assert {
+            "bin/lockswap",
+            "lib/lockswap/bin/lockswap-registry",
+            "share/man/man1/lockswap-compare.1",
+            "share/bash-completion/completions/lockswap",
+            "share/zsh/site-functions/_lockswap",
+            "share/fish/vendor_completions.d/lockswap.fish",
+        } <= set(files_below(trees[name])), name
         assert files_below(trees[name] / "lib/lockswap/apps/recipes") == files_below(ROOT / "apps/recipes")
         assert files_below(trees[name] / "lib/lockswap/probes") == files_below(ROOT / "tools/probes")
     for name in PREFIXES:
@@ -126,6 +136,7 @@ def test_the_structures_are_a_component_of_their_own(tmp_path: Path) -> None:
     install(tmp_path / "alone", "--component", "structures")
     there = files_below(tmp_path / "alone")
     assert {"lib/liblockswap_structures.so", "include/lockswap/rlu.h", "lib/lockswap/uninstall"} <= set(there)
+    there = [file for file in there if not file.startswith("share/man/")]
     assert not [file for file in there if "range_lock" in file or "liblockswap.so" in file or "liblockswap_api" in file]
     uninstall(tmp_path / "alone")
     assert not (tmp_path / "alone").exists()
@@ -257,6 +268,18 @@ def test_compare_leaves_its_report_in_the_users_folder(
     alone(*command, "--", program, "2", "2000", env={"HOME": str(tmp_path)}, cwd=tmp_path)
     assert (tmp_path / "lockswap-results/mine/report.html").is_file()
     assert files_below(trees["moved"]) == before
+
+
+def test_plots_are_a_component_of_their_own(trees: dict[str, Path], tmp_path: Path) -> None:
+    said = call("cmake", "--install", BUILD, "--prefix", trees["plain"], "--component", "plots", status=1)
+    assert "has no command lockswap: install it first" in " ".join(said.split())
+    campaign = shutil.copytree(ROOT / "results/2026-11-locktorture", tmp_path / "campaign")
+    report = [trees["moved"] / "bin/lockswap", "report", campaign]
+    assert alone(*report).count("cmake --install BUILD --component plots") == 1
+    assert not (campaign / "plots").exists()
+    install(trees["moved"], "--component", "plots")
+    assert "component plots" not in alone(*report)
+    assert list((campaign / "plots").glob("*.svg"))
 
 
 def test_what_only_a_checkout_builds_is_said(trees: dict[str, Path], rwlock: str, tmp_path: Path) -> None:

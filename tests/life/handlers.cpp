@@ -218,7 +218,7 @@ bool interrupt(long number, const unsigned char*) {
   return false;
 }
 
-// In a process of its own. False: the call has fewer instructions.
+// In a process of its own. Returns false if the call has fewer instructions.
 bool came_before(const Scenario& one) {
   const pid_t child = fork();
   if (child == 0) {

@@ -80,6 +80,7 @@ def files(place: Path) -> dict[str, tuple[str, str]]:
     return {
         "LOCKSWAP_STATS": ("lockswap", f"{place}/out"),
         "LOCKSWAP_PROFILE": ("lockswap", str(place)),
+        "LOCKSWAP_METRICS": ("lockswap", str(place)),
         "LOCKSWAP_AUDIT": ("lockswap-audit", f"{place}/out"),
         "LOCKSWAP_FUZZ": ("lockswap-fuzz", f"7,trace={place}/out"),
     }

@@ -14,7 +14,7 @@ inline constexpr bool kWorks = true;
 inline constexpr long kTrapFlag = 0x100;
 
 // Called before each instruction but the first one, as from a signal handler: which one it is, and
-// where it lies. False: the rest goes on without.
+// where it lies. Returns false if the rest is to run without it.
 inline bool (*before)(long number, const unsigned char* code);
 inline volatile long number;
 

@@ -42,7 +42,7 @@ class Checkout:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in (".clang-format", ".clang-tidy", ".shellcheckrc", "ruff.toml", "harness/pyproject.toml"):
+    for name in (".clang-format", ".clang-tidy", ".shellcheckrc", "ruff.toml"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "build").mkdir()

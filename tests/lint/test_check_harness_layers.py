@@ -30,7 +30,7 @@ def test_what_is_in_order_passes(checkout):
         cli="def run():\n    from lockswap.run import runner\n",
     )
     result = checkout.check("check_harness_layers.py")
-    assert (result.returncode, result.stdout) == (0, "harness: 6 modules on 3 floors, no circle\n")
+    assert (result.returncode, result.stdout) == (0, "harness: 6 modules on 3 floors, no cycle\n")
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,15 @@ def test_what_is_in_order_passes(checkout):
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from lockswap.run.runner import run\n",
     ],
 )
-def test_a_circle_of_modules(checkout, back):
+def test_a_cycle_of_modules(checkout, back):
     write(checkout, run__runner="import os\n\nfrom lockswap.run import server\n", run__server=back)
     text = finding(checkout)
-    assert "modules import in a circle: lockswap.run." in text
+    assert "modules form a cycle: lockswap.run." in text
     line = len(back.splitlines())
     assert "harness/lockswap/run/runner.py:3:" in text or f"harness/lockswap/run/server.py:{line}:" in text
 
 
-def test_a_circle_of_packages(checkout):
+def test_a_cycle_of_packages(checkout):
     write(
         checkout,
         run__runner="from lockswap.report.page import page\n",
@@ -62,7 +62,7 @@ def test_a_circle_of_packages(checkout):
         run__steps='"""No import."""\n',
     )
     text = finding(checkout)
-    assert "packages import in a circle: lockswap.r" in text
+    assert "packages form a cycle: lockswap.r" in text
     assert "run/runner.py:1:" in text or "report/terminal.py:2:" in text
 
 

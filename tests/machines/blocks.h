@@ -91,7 +91,7 @@ class PerCpuParts : public Parts {
   }
 };
 
-// nullptr: LOCKSWAP_RWLOCK is neither.
+// Returns nullptr if LOCKSWAP_RWLOCK is neither.
 inline std::unique_ptr<Parts> parts_of_this_lock() {
   const char* name = std::getenv("LOCKSWAP_RWLOCK");
   if (name != nullptr && std::strcmp(name, "cohort") == 0) return std::make_unique<CohortParts>();

@@ -114,8 +114,9 @@ struct Unused {
   static constexpr std::uint64_t kStampMask = 0, kStampTop = 0;
   static bool is_process(std::uint64_t), is_seal(std::uint64_t), is_ancestor(std::uint64_t),
       is_ancestor_seal(std::uint64_t);
+  static bool begins_systems();
   static std::uint32_t survivor(std::uint32_t, std::uint64_t);
-  static bool is_shared(const void*), is_blank(const void*, std::size_t);
+  static bool begins_systems(), is_shared(const void*), is_blank(const void*, std::size_t);
   static bool system_is_read(const pthread_rwlock_t*), system_is_written(const pthread_rwlock_t*);
   static void system_renew(pthread_rwlock_t*, bool);
   static void prepare_topology();

@@ -196,7 +196,7 @@ def test_each_round_begins_with_another(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("pattern", "text", "why"),
-    [("x([0-9]+)", "y1", "prints nothing"), ("x(.)", "xy", "no number")],
+    [("x([0-9]+)", "y1", "nothing in the program"), ("x(.)", "xy", "not a number")],
 )
 def test_a_metric_that_finds_no_number(pattern, text, why):
     with pytest.raises(UserError, match=why):
@@ -266,15 +266,18 @@ def test_what_goes_wrong_with_a_server_is_said(tmp_path):
     client.write_text(CLIENT)
     for words, why in (
         (["--server", serves], "--server needs --load"),
-        (["--load", "true", "--", "true"], "--load goes with --server"),
+        (["--load", "true", "--", "true"], "--load needs --server"),
         (["--server", serves, "--load", "true", "--", "true"], "not both"),
         (["--server", "sleep 9", "--load", "true"], "--server needs --ready"),
         (["--server", serves, "--load", "true", "--ready", "("], "neither a port nor a regex"),
         (["--server", serves, "--load", "true", "--stop", "NONE"], "no signal 'NONE'"),
         (["--server", "false {port}", "--load", "true"], "the server ended with status 1"),
         (["--server", serves, "--load", "false"], "the load ended with status 1"),
-        (["--server", serves, "--load", f"{sys.executable} {client} {{port}}", "--metric", "x(1)"], "prints nothing"),
-        ([], "say what to run"),
+        (
+            ["--server", serves, "--load", f"{sys.executable} {client} {{port}}", "--metric", "x(1)"],
+            "nothing in the program",
+        ),
+        ([], "give the command to run"),
     ):
         ran = lockswap("advise", *out, *words)
         assert ran.returncode == 2 and why in ran.stderr, (words, ran.stderr)
@@ -299,8 +302,8 @@ def test_what_cannot_work_is_said_in_a_line(tmp_path):
         (["-o", there, "--", "true"], "it exists already"),
         (["-o", tmp_path / "no" / "file", "--", "true"], "there is no folder"),
         (["-o", tmp_path / "p", "--metric", "x", "--", "true"], "one pair of parentheses"),
-        (["-o", tmp_path / "p", "--metric", "x(", "--", "true"], "no regular expression"),
-        (["-o", tmp_path / "p", "--metric", "x([0-9])", "--", "true"], "prints nothing"),
+        (["-o", tmp_path / "p", "--metric", "x(", "--", "true"], "not a valid regex"),
+        (["-o", tmp_path / "p", "--metric", "x([0-9])", "--", "true"], "nothing in the program"),
         (["-o", tmp_path / "p", "--lower-is-better", "--", "true"], "--lower-is-better"),
         (["-o", tmp_path / "p", "--", "false"], "status 1"),
     ):

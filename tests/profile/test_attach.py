@@ -100,7 +100,7 @@ def test_a_deadlock_of_two_mutexes():
 
 
 @pytest.mark.parametrize("case", ["self", "meetings"])
-def test_a_circle_with_the_first_thread(case):
+def test_a_cycle_with_the_first_thread(case):
     """A mutex that its owner takes again; and a join of a thread that wants what the joining one holds."""
     with started(HUNG, case) as child:
         found = ask(child.pid, lambda found: found["cycles"])
@@ -108,7 +108,7 @@ def test_a_circle_with_the_first_thread(case):
     assert child.pid in cycle and len(cycle) == (1 if case == "self" else 2)
 
 
-def test_a_circle_that_ends_at_a_deadline_is_no_deadlock():
+def test_a_cycle_that_ends_at_a_deadline_is_no_deadlock():
     with started(HUNG, "one-until") as child:
         found = ask(child.pid, lambda found: found["circles_until_a_deadline"])
     assert found["cycles"] == []
@@ -472,7 +472,7 @@ def test_the_same_user_need_not_be_root():
             child.kill()
             child.wait()
     assert "a deadlock\n" in done.stdout and line_of("waits for b", "hung.c") in done.stdout, done
-    assert "may not be looked at; ask as that user or as root" in refused.stdout, refused
+    assert "may not be inspected; ask as that user or as root" in refused.stdout, refused
 
 
 def test_a_refused_profile_leaves_no_folder(monkeypatch, tmp_path):

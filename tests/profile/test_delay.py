@@ -22,7 +22,7 @@ def run(delay: str, what: str = "count", program: Path = KNOWN_COST, **more: str
     [
         ("make_lock:+5us", 12, "5000 ns in", 1),
         ("make_lock mode=read:+5us", 7, "5000 ns in", 1),
-        ("site=make_lock mode=write:after+700ns", 5, "700 ns behind", 1),
+        ("site=make_lock mode=write:after+700ns", 5, "700 ns after", 1),
         ("symbol=busy:+1us", 3, "1000 ns in", 1),
         ("module=profile_known_cost:+1us", 15, "1000 ns in", 2),
         ("module=profile_*_cost kind=mutex:+1us", 3, "1000 ns in", 1),
@@ -86,17 +86,17 @@ def test_a_delay_stands_in_the_hold_or_behind_it():
     [
         ("foo", "is not a delay"),
         ("kind=mutex:+1us", "is not a delay"),
-        ("foo:+1ms", "no time behind"),
-        ("foo:5us", "no time behind"),
-        ("foo:+us", "no time behind"),
-        ("foo:+1000001us", "no time behind"),
+        ("foo:+1ms", "no time after"),
+        ("foo:5us", "no time after"),
+        ("foo:+us", "no time after"),
+        ("foo:+1000001us", "no time after"),
         ("x=1:+1us", "wrong word: 'x=1'"),
         ("site=0x12:+1us", "add module=NAME"),
         ("site=0x1g module=m:+1us", "is not an address"),
         ("a b:+1us", "two functions"),
-        ("symbol=a symbol=b:+1us", "said twice"),
-        ("kind=lock a:+1us", "no such kind"),
-        ("mode=all a:+1us", "no such mode"),
+        ("symbol=a symbol=b:+1us", "given twice"),
+        ("kind=lock a:+1us", "an unknown kind"),
+        ("mode=all a:+1us", "an unknown mode"),
         ("kind=mutex mode=read a:+1us", "drop kind=mutex"),
     ],
 )
@@ -109,4 +109,4 @@ def test_a_wrong_value_stops_the_program(delay, why):
 @pytest.mark.parametrize("other", ["LOCKSWAP_POLICY", "LOCKSWAP_PROFILE"])
 def test_what_it_does_not_go_with(other, tmp_path):
     ran = run("foo:+1us", **{other: "rwlock=auto" if other == "LOCKSWAP_POLICY" else str(tmp_path)})
-    assert ran.returncode == 2 and f"does not go with {other}" in ran.stderr
+    assert ran.returncode == 2 and f"can't be combined with {other}" in ran.stderr

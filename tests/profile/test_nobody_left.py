@@ -89,19 +89,19 @@ def test_all_threads_wait(tmp_path, case, first):
     if case == "destroy":
         assert re.search(r"Thread \d+ \(profile_hung\) has waited .* for cond filled, which it destroys:", said)
         assert line_of("destroys it", "hung.c") in said
-        assert re.search(r"waited for by thread \d+ \(waits\), which must have gone on before that", said)
+        assert re.search(r"waited for by thread \d+ \(waits\), which must go on first", said)
 
 
 @pytest.mark.parametrize(
     ("case", "names", "first"),
     [
-        ("destroy-beside", ("profile_hung", "waits"), "2 threads wait, no circle; any thread may end 1 of the waits"),
+        ("destroy-beside", ("profile_hung", "waits"), "2 threads wait, no cycle; any thread may end 1 of the waits"),
         (
             "post-handler",
             ("profile_hung",),
             "the only thread waits, and only a signal handler of the program could end",
         ),
-        ("post-shared", ("profile_hung",), "1 thread waits, no circle; any thread may end the wait"),
+        ("post-shared", ("profile_hung",), "1 thread waits, no cycle; any thread may end the wait"),
     ],
 )
 def test_somebody_is_left(tmp_path, case, names, first):

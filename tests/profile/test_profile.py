@@ -518,7 +518,8 @@ def test_a_folder_that_is_not_there_is_said_and_stops_nothing(tmp_path):
     done = subprocess.run([HOT, "counts"], env=environment(**variables), capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     place, why = tmp_path / "nowhere", "there is no such file or folder"
-    assert done.stderr == f"lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in {place}: {why}\n"
+    said = "lockswap: LOCKSWAP_PROFILE: nothing is recorded, because no file can be made in"
+    assert done.stderr == f"{said} {place}: {why}\n"
 
 
 def test_a_full_disk_is_an_error(tmp_path):
@@ -580,22 +581,22 @@ def test_a_file_that_is_no_profile(tmp_path):
     (tmp_path / "1.0.lockprof").write_bytes(b"x" * 100)
     done = lockswap("report", tmp_path)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert "is no profile of this version" in done.stderr
+    assert "is not a profile of this version" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "say what to run"),
+        ((), "give the command to run"),
         (("--top", "0", "--", "true"), "--top"),
         (("--top", "many", "--", "true"), "--top"),
         (("--rwlock", "nonsense", "--", "true"), "nonsense"),
         (("--mutex", "none", "--", "true"), "needs the library"),
         (("-o", "/proc/nowhere", "--", "true"), "cannot be made"),
         (("-o", "/nowhere/at/all", "--", "true"), "there is no folder /nowhere/at, make it first"),
-        (("-o", "/", "--", "true"), "no empty folder"),
-        (("--seconds", "5", "--", "true"), "--seconds goes with --pid"),
-        (("--pid", "1", "--", "true"), "--pid profiles a process that is running"),
+        (("-o", "/", "--", "true"), "not an empty folder"),
+        (("--seconds", "5", "--", "true"), "--seconds needs --pid"),
+        (("--pid", "1", "--", "true"), "--pid profiles a running process"),
         (("--diff", "a"), "see 'lockswap profile --help'"),
         (("--from",), "see 'lockswap profile --help'"),
         (("--from", "/tmp", "--", "true"), "use 'lockswap report DIR'"),

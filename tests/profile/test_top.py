@@ -146,7 +146,7 @@ def test_a_window_has_what_happened_in_it(tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("profile", "--pid", "1", "--", "true"), "--pid profiles a process that is running"),
+        (("profile", "--pid", "1", "--", "true"), "--pid profiles a running process"),
         (("profile", "--pid", "0"), "--pid"),
         (("profile", "--pid", "999999999"), "there is no process"),
         (("top", "999999999"), "there is no process"),

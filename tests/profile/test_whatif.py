@@ -171,8 +171,8 @@ def test_a_program_without_shared_locks():
 def test_what_cannot_work_is_said_in_a_line():
     for words, why in (
         (["--metric", "x", "--", "true"], "one pair of parentheses"),
-        (["--metric", "x(", "--", "true"], "no regular expression"),
-        (["--metric", "x([0-9])", "--", "true"], "prints nothing"),
+        (["--metric", "x(", "--", "true"], "not a valid regex"),
+        (["--metric", "x([0-9])", "--", "true"], "nothing in the program"),
         (["--lower-is-better", "--", "true"], "--lower-is-better"),
         (["--lock", "nowhere", "--", KNOWN_COST, "count"], "no lock has that in its name"),
         (["--", "false"], "status 1"),

@@ -100,7 +100,7 @@ def test_since_when(tmp_path):
 
 
 @pytest.mark.parametrize(("case", "ending"), [("until", {"first-a", "first-b"}), ("one-until", {"first-a"})])
-def test_a_circle_that_ends_at_a_deadline(tmp_path, case, ending):
+def test_a_cycle_that_ends_at_a_deadline(tmp_path, case, ending):
     with started(tmp_path, case) as child:
         found = ask(child.pid, lambda found: found["circles_until_a_deadline"])
         said = text(child.pid)
@@ -108,7 +108,7 @@ def test_a_circle_that_ends_at_a_deadline(tmp_path, case, ending):
     assert found["cycles"] == [] and "no deadlock" in said and "Deadlock" not in said
     assert [sorted(one) for one in found["circles_until_a_deadline"]] == [sorted(both)]
     assert {both[tid] for tid in both if named(found, both[tid])["waits"]["has_deadline"]} == ending
-    assert "A circle of 2 threads, which ends when thread" in said
+    assert "A cycle of 2 threads, which ends when thread" in said
     assert said.count(", and waits until a deadline:") == len(ending)
 
 
@@ -268,7 +268,7 @@ def test_of_two_that_wait_the_other_one_was_signalled(tmp_path):
 
 
 def test_a_semaphore_a_barrier_and_a_join(tmp_path):
-    """Nobody is known to keep the first two waiting. The third one is in a circle."""
+    """Nobody is known to keep the first two waiting. The third one is in a cycle."""
     with started(tmp_path, "meetings") as child:
         found = ask(child.pid, lambda one: waiting(3)(one) and one["cycles"])
         said = text(child.pid)
@@ -445,7 +445,7 @@ def test_a_process_that_has_ended(command):
 
 def test_a_process_of_another_user(command, tmp_path):
     if os.geteuid() != 0:
-        refused(command, 1, says="may not be looked at; ask as that user or as root")
+        refused(command, 1, says="may not be inspected; ask as that user or as root")
         return
     with started(tmp_path, "chain") as child:
         # The harness may lie where nobody may read: so it is loaded before the user changes.
@@ -464,7 +464,7 @@ def test_a_process_of_another_user(command, tmp_path):
             env=environment(),
             timeout=60,
         )
-    assert "is root's, and may not be looked at; ask as that user or as root" in done.stdout, done
+    assert "belongs to root and may not be inspected; ask as that user or as root" in done.stdout, done
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
@@ -473,7 +473,7 @@ def test_a_recording_of_another_user(command, tmp_path):
         ask(child.pid, lambda found: found["threads"])
         (recording,) = tmp_path.glob("*.lockprof")
         os.chown(recording, 65534, 65534)
-        refused(command, child.pid, says="which is no file of its user any more")
+        refused(command, child.pid, says="which is no longer a file of its user")
 
 
 def test_a_process_that_root_may_not_look_at_either(monkeypatch):
@@ -483,7 +483,7 @@ def test_a_process_that_root_may_not_look_at_either(monkeypatch):
     monkeypatch.setattr("pathlib.Path.read_text", forbidden)
     for user, cure in ((0, "CAP_SYS_PTRACE"), (1, "ask as that user or as root")):
         monkeypatch.setattr("os.geteuid", lambda user=user: user)
-        with pytest.raises(UserError, match=f"may not be looked at; .*{cure}"):
+        with pytest.raises(UserError, match=f"may not be inspected; .*{cure}"):
             Attached(os.getpid())
 
 
@@ -531,4 +531,4 @@ def test_current_without_gdb_is_one_line(tmp_path):
         ask(child.pid, waiting(2))
         done = lockswap("why", child.pid, "--current", PATH=str(tmp_path))
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done
-    assert "gdb is not installed; leave it out" in done.stderr
+    assert "gdb, which is not installed: install it, or omit" in done.stderr

@@ -206,7 +206,8 @@ class Worker {
     if (!gone) cell.users.fetch_sub(1);
   }
 
-  // False: the operation's use of the cell is over. True: the undertaker will end it.
+  // Returns false if the operation's use of the cell is over. Returns true if the undertaker will
+  // end it.
   bool read(Cell& cell, int number) {
     if (!acquire(cell, false)) return false;
     int depth = 1;

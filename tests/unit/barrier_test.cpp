@@ -199,7 +199,8 @@ using OfBravo =
     RwContract<Native, W, Bravo<Native, W, Ba<Native, W>, CountNothing, RowSlots<Native, W>>,
                CountNothing>;
 
-// Readers read while a writer writes, and a filter comes midway. False: somebody saw half a write.
+// Readers read while a writer writes, and a filter comes midway. Returns false if somebody saw half
+// a write.
 template <class Contract>
 bool guards_its_data() {
   typename Contract::Frame lock;

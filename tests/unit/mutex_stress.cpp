@@ -80,7 +80,7 @@ struct Shared {
       Contract::slow_unlock(frame, rest);
     }
   }
-  // False: the wait ended by its deadline. A patient one has none.
+  // Returns false if the wait ended by its deadline. A patient one has none.
   bool wait(Cond& c, bool patient, unsigned what) {
     PlainSleep sleep;
     const Deadline deadline = soon(what % 50);

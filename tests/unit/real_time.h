@@ -11,7 +11,7 @@
 
 namespace lockswap {
 
-// False: it is not allowed.
+// Returns false if it is not allowed.
 inline bool take_priority(int above_the_lowest) {
   sched_param p{};
   p.sched_priority = sched_get_priority_min(SCHED_FIFO) + above_the_lowest;

@@ -105,9 +105,9 @@ def asked_for(
     if server is None:
         for option, value in (("load", load), ("ready", ready), ("stop", stop)):
             if value is not None:
-                raise UserError(f"--{option} goes with --server, the command that starts a server")
+                raise UserError(f"--{option} needs --server, the command that starts a server")
         if not command:
-            raise UserError("say what to run, behind '--', or --server and --load")
+            raise UserError("give the command to run after '--', or --server and --load")
         return Command(command)
     if command:
         raise UserError("give either --server with --load, or a command after '--', not both")

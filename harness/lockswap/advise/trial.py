@@ -40,7 +40,7 @@ class Metric:
         try:
             compiled = re.compile(pattern, re.MULTILINE)
         except re.error as error:
-            raise UserError(f"--metric '{pattern}': no regular expression: {error}") from error
+            raise UserError(f"--metric '{pattern}' is not a valid regex: {error}") from error
         if compiled.groups != 1:
             raise UserError(f"--metric '{pattern}': put one pair of parentheses around the number")
         return cls(compiled, lower_is_better)
@@ -58,11 +58,11 @@ class Metric:
             return seconds
         found = self.pattern.findall(text)
         if not found:
-            raise UserError(f"--metric: the program prints nothing that '{self.pattern.pattern}' finds")
+            raise UserError(f"--metric: nothing in the program's output matches '{self.pattern.pattern}'")
         try:
             return float(found[-1])
         except (TypeError, ValueError) as error:
-            raise UserError(f"--metric: '{found[-1]}' is no number; the pattern has one group, around it") from error
+            raise UserError(f"--metric: '{found[-1]}' is not a number; put the group around the number") from error
 
 
 @dataclass

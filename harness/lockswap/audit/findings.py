@@ -38,43 +38,43 @@ MEANINGS = {
     "opposite_orders": Meaning(
         LOOK,
         "two locks taken in opposite orders",
-        "Two threads that each have their first lock wait for each other for ever, under glibc's lock and under each "
+        "Two threads that each have their first lock wait for each other for ever, under glibc's lock as under any "
         "other. Take the two in one order everywhere. It is harmless only if the two threads never run at the same "
         "time.",
     ),
     "circle_of_orders": Meaning(
         LOOK,
-        "locks taken in orders that make a circle",
+        "locks taken in orders that form a cycle",
         "Each thread takes a lock and then the next one's, and the last thread's second lock is the first thread's "
-        "first. If each has its first lock, all wait for each other for ever, under each lock. "
+        "first. If each has its first lock, all wait for each other for ever, under any lock. "
         "Take them in one order everywhere. It is harmless only if these threads never run at the same time.",
     ),
     "circle_with_reads": Meaning(
         LOOK,
-        "locks taken in orders that make a circle, some of them only read",
-        "As a circle of orders, but at a lock that two of the threads only read, a further thread has to wait to write "
-        f"it: {_PATIENCE} Take the locks in one order everywhere.",
+        "locks taken in orders that form a cycle, some of them only read",
+        "Like a cycle of orders, but a lock that two of the threads only read keeps them apart only while a further "
+        f"thread waits to write it: {_PATIENCE} Take the locks in one order everywhere.",
     ),
     "opposite_mixed_orders": Meaning(
         LOOK,
         "two locks taken in opposite orders, one of them only read",
         "With a third thread that waits to write the one that both read, each of the three waits for the next: "
-        f"{_PATIENCE} Take the two in one order everywhere. Nothing is to be done if no thread writes the lock that "
+        f"{_PATIENCE} Take the two in one order everywhere. Nothing needs to change if no thread writes the lock that "
         "both read while these two run.",
     ),
     "opposite_read_orders": Meaning(
         LOOK,
         "two locks read in opposite orders",
         "With two more threads that wait to write one of them each, each of the four waits for the next: "
-        f"{_PATIENCE} Take the two in one order everywhere. Nothing is to be done if one of the two locks is not "
+        f"{_PATIENCE} Take the two in one order everywhere. Nothing needs to change if one of the two locks is not "
         "written while these threads run.",
     ),
     "wait_while_reading": Meaning(
         LOOK,
         "wait for another thread while a writer waits for the waiting thread's read hold",
         "The wait is for a condition variable, a thread's end or a barrier. If the thread that is to end it reads the "
-        f"same lock first, it comes behind the writer: {_PATIENCE} Release the read hold before the wait. Nothing is "
-        "to be done if no thread needs that lock to end the wait.",
+        f"same lock first, it waits behind the writer: {_PATIENCE} Release the read hold before the wait. Nothing "
+        "needs to change if no thread needs that lock to end the wait.",
     ),
     "recursive_read_shut_out": Meaning(
         LOOK,
@@ -131,20 +131,20 @@ MEANINGS = {
     "destroy_of_uninitialised": Meaning(
         LOOK,
         "destroy of a lock that was never initialised",
-        "Its bytes are those of no lock: neither an initialiser nor a call leaves them. What a destroy does with them "
-        "is undefined. Initialise the lock, or don't destroy it.",
+        "Its bytes can't be those of a lock: neither an initialiser nor a call leaves them. Destroying it is "
+        "undefined. Initialise the lock, or don't destroy it.",
     ),
     "release_of_unheld": Meaning(
         LOOK,
         "release of a lock that nobody holds",
         "Undefined under glibc, which counts its readers wrong from then on; lockswap returns EPERM. Find the unlock "
-        "that has no lock.",
+        "without a lock.",
     ),
     "used_before_seen": Meaning(
         LOOK,
         "lock used before the audit saw it",
         "Its bytes show earlier use: it was copied from another lock (memcpy, realloc), used again after its destroy, "
-        "or some of its calls take a way around the preload. In the last case half of its calls would be swapped.",
+        "or some of its calls bypass the preload. In the last case only a part of its calls would be swapped.",
     ),
     "in_signal_handler": Meaning(
         LOOK,
@@ -161,10 +161,10 @@ MEANINGS = {
     ),
     "bound_elsewhere": Meaning(
         LOOK,
-        "library whose calls go around the preload",
+        "library whose calls bypass the preload",
         "Loaded with RTLD_DEEPBIND or dlmopen, it calls glibc's functions directly: a lock that it shares with the "
-        "rest would be broken by a swap, locks of its own stay glibc's. Load it without, or make sure that it shares "
-        "none.",
+        "rest would be broken by a swap, and locks of its own stay glibc's. Load it without that flag, or make sure "
+        "that it shares no lock.",
     ),
     "unknown_layout": Meaning(
         LOOK,
@@ -176,19 +176,19 @@ MEANINGS = {
     "stopped_in_lock_call": Meaning(
         LOOK,
         "thread stopped by a signal inside a lock function",
-        "Its handler waited in sigsuspend, as garbage collectors have it. If such a thread waits for a lock, a release "
-        "hands it off to it, and all others wait until it goes on; where the thread that lets it go on needs the "
-        "lock, it hangs. `pthread` and `bravo-pthread` belong to whichever thread comes, and `auto` takes the lock "
-        "back: take one of these.",
+        "Its handler waited in sigsuspend, as those of garbage collectors do. A release may hand the lock off to such "
+        "a thread, and all others then wait until it goes on. If the thread that lets it go on needs the lock, the "
+        "program hangs. `pthread` and `bravo-pthread` are never handed off, and `auto` takes the lock back: use one "
+        "of these.",
         (RWLOCKS, MUTEXES),
     ),
     "stopped_by_signal": Meaning(
         LOOK,
         "thread stopped by another thread's signal",
-        "Its handler waited in sigsuspend, as garbage collectors have it. It was outside the lock functions "
-        "then; another time the thread may be stopped while it waits for a lock, and a release hands the lock "
-        "off to it. Where the thread that lets it go on needs the lock, the program hangs. `pthread` and "
-        "`bravo-pthread` belong to whichever thread comes, and `auto` takes the lock back: take one of these.",
+        "Its handler waited in sigsuspend, as those of garbage collectors do. It was outside the lock functions "
+        "then, but another time it may be stopped while it waits for a lock, which a release then hands off to it. "
+        "If the thread that lets it go on needs the lock, the program hangs. `pthread` and `bravo-pthread` are "
+        "never handed off, and `auto` takes the lock back: use one of these.",
         (RWLOCKS, MUTEXES),
     ),
     "left_lock_call": Meaning(
@@ -196,14 +196,14 @@ MEANINGS = {
         "thread that left a lock function without coming back",
         "It was cancelled asynchronously there, or a signal handler jumped out of it (siglongjmp). If it waited, locks "
         "with a queue keep its place, and all others wait for ever. POSIX allows neither; glibc's locks, `auto` and "
-        "`eventual` go on: take one of these, or let the thread be cancelled elsewhere.",
+        "`eventual` go on: use one of these, or cancel the thread elsewhere.",
         (RWLOCKS, MUTEXES),
     ),
     "join_may_wait": Meaning(
         NOTE,
         "joins while holding a lock that the joined thread has taken before",
-        "If it takes the lock once more before it ends, both threads wait for ever, under each lock. Release the lock "
-        "before the join, if it may.",
+        "If it takes the lock once more before it ends, both threads wait for ever, under any lock. If it may do "
+        "so, release the lock before the join.",
     ),
     "real_time_thread": Meaning(
         NOTE,
@@ -212,7 +212,7 @@ MEANINGS = {
         "that serve first come, first served ignore priorities: such a thread waits for all that came before it.",
         (RWLOCKS, MUTEXES),
     ),
-    "recursive_read": Meaning(NOTE, "recursive reads", "The locks of lockswap admit them, all but `pthread-wp`."),
+    "recursive_read": Meaning(NOTE, "recursive reads", "All locks of lockswap except `pthread-wp` admit them."),
     "recursive_read_writer_waiting": Meaning(
         NOTE,
         "recursive reads while a writer waited",
@@ -222,7 +222,7 @@ MEANINGS = {
     "foreign_read_release": Meaning(
         NOTE,
         "read holds released by another thread",
-        "They work; such a lock is readers-first and without a fast path from then on, so BRAVO wins nothing there.",
+        "They work; such a lock is readers-first and without a fast path from then on, so BRAVO gains nothing there.",
     ),
     "memory_reset_while_held": Meaning(
         NOTE,
@@ -248,13 +248,13 @@ MEANINGS = {
         NOTE,
         "mutexes released by another thread",
         "POSIX leaves that undefined. For normal mutexes glibc admits it, and so do the mutexes of lockswap; another C "
-        "library need not. Let the thread that locked it release it, or take a semaphore.",
+        "library need not. Let the thread that locked it release it, or use a semaphore.",
         (MUTEXES,),
     ),
     "cond_two_mutexes": Meaning(
         LOOK,
         "condition variable with two mutexes at the same time",
-        "Undefined: all threads that wait for it at a time must wait with the same mutex. Neither mutex protects what "
+        "Undefined: all threads that wait for it at the same time must use the same mutex. Neither mutex protects what "
         "they wait for from the other's threads, so a wake-up can come before the wait and be lost. Give each mutex a "
         "condition variable of its own.",
         (CONDVARS,),
@@ -268,7 +268,7 @@ MEANINGS = {
     "cond_shared_mutex_private": Meaning(
         NOTE,
         "waits for a process-shared condition variable with a private mutex",
-        "The condition variable stays glibc's and the mutex does not: under --mutex such a wait looks again every "
+        "The condition variable stays glibc's and the mutex does not: under --mutex such a wait rechecks every "
         "millisecond.",
         (CONDVARS,),
     ),
@@ -379,7 +379,7 @@ class Audit:
         c, notes = self.counts, []
         if self.shell:
             each = self.programs or "nothing could be looked at"
-            notes.append(f"{self.shell}. The report is of all that it started: {each}.")
+            notes.append(f"{self.shell}. The report is about the programs that it started: {each}.")
         if others := [child for child in self.signalled if not child.is_crash]:
             each = children.counted(others)
             notes.append(f"Child processes ended by signals that programs send to each other: {each}.")
@@ -403,19 +403,19 @@ class Audit:
             )
         if left := c["holds_left_out"]:
             notes.append(
-                f"{plural(left, 'time')} a thread that held 12 locks of a kind took another one: the order of what it "
-                "took then and what it took from there on was not looked at."
+                f"{plural(left, 'time')} a thread that held 12 locks of a kind took another one: orders from there on "
+                "were not checked."
             )
         if given_up := c["searches_given_up"] + c["circles_too_long"]:
             notes.append(
-                f"{plural(given_up, 'time')} a search for circles of orders ended early, at too many orders or at a "
-                "circle of more than 12 locks: one may have been missed."
+                f"{plural(given_up, 'search')} for cycles of orders ended early, at too many orders or at a "
+                "cycle of more than 12 locks: one may have been missed."
             )
         left = c["stacks_left_out"] + c["stacks_forgotten"]
         if left and self.findings:
             notes.append(
-                f"Of {plural(left, 'acquisition')} the stack was left out, to save time or room: where one of "
-                "these is named, it is by its call alone."
+                f"{plural(left, 'acquisition')} had no stack taken, to save time or room; such a one is named by its "
+                "call alone."
             )
         if forgotten := c["conds_forgotten"]:
             notes.append(f"{plural(forgotten, 'condition variable')} found no room: two mutexes may have been missed.")
@@ -428,4 +428,4 @@ class Audit:
         """What to look at, in a few words each. Empty: safe."""
         unseen = [] if self.processes else ["no process of it could be looked at"]
         found = [f"{f.meaning.title} ({plural(f.times, 'time')})" for f in self.findings if f.meaning.level == LOOK]
-        return unseen + (["what a preload does not reach"] if self.hindrances else []) + found
+        return unseen + (["a program that a preload can't reach"] if self.hindrances else []) + found

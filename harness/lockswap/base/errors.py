@@ -17,6 +17,10 @@ class UserError(Exception):
     """Printed as one line on stderr; the command ends with exit status 2."""
 
 
+class NoCommand(Exception):
+    """No command was given; the help that is printed on stderr instead."""
+
+
 class Stopped(KeyboardInterrupt):
     """A signal that ends the command, as Ctrl-C does: what it started ends first."""
 

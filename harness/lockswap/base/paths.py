@@ -2,7 +2,7 @@
 
 In a checkout the harness lives in <root>/harness and uses <root>/build, <root>/apps and <root>/structures. An
 installation has the same folders in LIBDIR/lockswap, without `build` between, and the preload libraries one level
-above.
+above. A wheel has such an installation inside the Python package.
 """
 
 import os
@@ -12,10 +12,14 @@ from pathlib import Path
 from lockswap.base.errors import UserError
 
 HARNESS = Path(__file__).resolve().parents[2]
+_IN_WHEEL = HARNESS / "lockswap/native/lib/lockswap"  # see pyproject.toml
+_HOME = _IN_WHEEL if _IN_WHEEL.is_dir() else HARNESS.parent
 # For valgrind: in a checkout, or in an installation.
-_PLACES = (HARNESS.parent / "packaging/lockswap.supp", HARNESS.parent / "lockswap.supp")
+_PLACES = (_HOME / "packaging/lockswap.supp", _HOME / "lockswap.supp")
 SUPPRESSIONS = next((file for file in _PLACES if file.is_file()), _PLACES[1])
 _INSTALLED = "installed"  # the file by which an installation is known
+# Where an installation puts campaigns, in words.
+OUTSIDE_OF_A_CHECKOUT = "lockswap-results/NAME here"
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Paths:
 
     @classmethod
     def find(cls) -> "Paths":
-        root = Path(os.environ.get("LOCKSWAP_HOME") or HARNESS.parent).resolve()
+        root = Path(os.environ.get("LOCKSWAP_HOME") or _HOME).resolve()
         if (root / _INSTALLED).is_file():
             return cls(root, root)
         build = (root / "build").resolve()
@@ -44,6 +48,16 @@ class Paths:
         """The commit that was installed; None in a checkout."""
         file = self.root / _INSTALLED
         return file.read_text(encoding="utf-8").strip() if file.is_file() else None
+
+    @property
+    def in_wheel(self) -> bool:
+        """Whether pip brought all this."""
+        return self.root == _IN_WHEEL
+
+    @property
+    def own_packages(self) -> Path:
+        """Where an installation by CMake has the Python packages that the command needs."""
+        return self.root / "packages"
 
     @property
     def _libraries(self) -> Path:
@@ -82,9 +96,9 @@ class Paths:
     def results_in_words(self) -> str:
         """Where campaigns go without --out, for the help."""
         if self.installed_commit is not None:
-            return "lockswap-results/NAME here"
+            return OUTSIDE_OF_A_CHECKOUT
         return (
-            "lockswap-results/NAME here for a command or server of your own, results/NAME in lockswap's folder for "
+            f"{OUTSIDE_OF_A_CHECKOUT} for a command or server of your own, results/NAME in lockswap's folder for "
             "workloads"
         )
 
@@ -125,6 +139,6 @@ class Paths:
 
     def _built(self, path: Path) -> Path:
         if not path.exists():
-            cure = "build it with './run.sh build'" if self.installed_commit is None else "install lockswap anew"
+            cure = "build it with './run.sh build'" if self.installed_commit is None else "reinstall lockswap"
             raise UserError(f"{path} is not there; {cure}")
         return path

@@ -87,9 +87,7 @@ class Registry:
         except (OSError, subprocess.SubprocessError, json.JSONDecodeError) as error:
             raise UserError(f"{program} does not work ({error}); rebuild it with './run.sh build'") from error
         if data.get("schema") != SCHEMA:
-            raise UserError(
-                f"{program} speaks schema {data.get('schema')}, this harness {SCHEMA}; rebuild with './run.sh build'"
-            )
+            raise UserError(f"{program} has schema {data.get('schema')}, not {SCHEMA}; rebuild with './run.sh build'")
         rwlocks, mutexes = (tuple(map(Lock.read, data.get(kind, ()))) for kind in ("rwlocks", "mutexes"))
         waits = {wait["name"]: wait.get("summary", "") for wait in data.get("waits", ())}
         ranges = tuple(RangeLock.read(row) for row in data.get("range_locks", ()))

@@ -22,9 +22,9 @@ def with_conds(choice: Choice, cond: str) -> Choice:
     """The same with condition variables that people typed."""
     name = {"glibc": PTHREAD}.get(cond.lower(), cond.lower())
     if name not in CONDS:
-        raise UserError(f"--cond '{cond}': condition variables are {' or '.join(CONDS)}")
+        raise UserError(f"--cond '{cond}': choose {' or '.join(CONDS)}")
     if choice.rwlock == NONE:
-        raise UserError(f"'{NONE}' is the program without lockswap, so it goes without --cond")
+        raise UserError(f"'{NONE}' is the program without lockswap, so it can't be combined with --cond")
     return replace(choice, settings=(*choice.settings, (COND, name)))
 
 
@@ -32,7 +32,7 @@ def _only_none(rwlock: bool) -> UserError:
     """'none' was said of rwlocks, or else of mutexes, beside a lock of the other kind."""
     option, what = ("--rwlock", "rwlocks") if rwlock else ("--mutex", "mutexes")
     return UserError(
-        f"'{NONE}' for {what} is the program without lockswap, so it goes with no other lock: leave {option} out, and "
+        f"'{NONE}' for {what} is the program without lockswap, so no other lock can run beside it: drop {option}, and "
         f"{what} stay glibc's; 'lockswap audit -- CMD' shows which locks a program takes"
     )
 
@@ -43,7 +43,7 @@ def parse(registry: Registry, text: str) -> Choice:
     if mark:
         of_settings = Choice.of(mark + more)
         if not more or more != of_settings.label.removeprefix(mark):
-            raise UserError(f"'{text}{mark}{more}': write @NAME=VALUE as --scan has it, or @{VERSUS}")
+            raise UserError(f"'{text}{mark}{more}': write @NAME=VALUE as in --scan, or @{VERSUS}")
         return replace(parse(registry, text), settings=of_settings.settings, versus=of_settings.versus)
     if text.strip().lower().startswith(RANGE_MARK):
         return Choice.of(registry.range_lock(text.strip()[len(RANGE_MARK) :]))
@@ -51,7 +51,7 @@ def parse(registry: Registry, text: str) -> Choice:
     if first.lower().startswith(MUTEX_MARK) and not plus:
         return chosen(registry, None, first[len(MUTEX_MARK) :])
     if plus and not second.lower().startswith(MUTEX_MARK):
-        raise UserError(f"'{text}' is no choice of locks; write 'ba', 'mutex:mcs' or 'ba+mutex:mcs'")
+        raise UserError(f"'{text}' is not a choice of locks; write 'ba', 'mutex:mcs' or 'ba+mutex:mcs'")
     return chosen(registry, first, second[len(MUTEX_MARK) :] if plus else None)
 
 

@@ -74,10 +74,10 @@ def resume(path: Path, with_report: bool = True, verbose: bool = False) -> int:
     folder = Folder(path)
     about = folder.campaign()
     if about["finished"]:
-        raise UserError(f"the campaign in {path} is finished; 'lockswap report {path}' makes its report")
+        raise UserError(f"the campaign in {path} is finished; 'lockswap report {path}' shows its report")
     if about["schema"] < SCHEMA:
         raise UserError(
-            f"the campaign in {path} was begun by an older lockswap, without the second run of 'none'; start anew"
+            f"the campaign in {path} was started by an older lockswap, without a second run of 'none'; start a new one"
         )
     request = Request.from_stored(about["request"])
     kept = {key: about[key] for key in ("name", "started", "command_line")}
@@ -85,10 +85,10 @@ def resume(path: Path, with_report: bool = True, verbose: bool = False) -> int:
     if plan.locks != about["locks"]:
         raise UserError(
             f"the campaign in {path} compares {words(about['locks'])}; this lockswap would go on with "
-            f"{words(plan.locks)}. 'lockswap report {path}' shows what is there; start anew for the rest"
+            f"{words(plan.locks)}. 'lockswap report {path}' shows what is there; start a new campaign for the rest"
         )
     if plan.about.get("policies") != about.get("policies"):
-        raise UserError(f"the campaign in {path} measured other rules than its policy files have now; start anew")
+        raise UserError(f"the campaign in {path} measured other rules than its policy files have now; start a new one")
     _end_like_an_interrupt()
     try:
         if not folder.rows():  # perhaps it was interrupted while its command was looked at
@@ -101,7 +101,8 @@ def resume(path: Path, with_report: bool = True, verbose: bool = False) -> int:
 def _look_first(plan: Plan, request: Request) -> None:
     _probe(plan, request)
     paths = plan.setup.paths
-    plan.folder.write_env(machine.environment(paths, Registry.load(paths).version, plan.setup.events))
+    programs = [program for job in plan.jobs for program in job.recipe.programs(paths.apps)]
+    plan.folder.write_env(machine.environment(paths, Registry.load(paths).version, plan.setup.events, programs))
 
 
 def _interrupted(plan: Plan) -> int:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import click
 
+from lockswap.base.errors import NoCommand
+
 
 class HeadedOption(click.Option):
     """An option with the heading under which --help shows it."""
@@ -39,8 +41,19 @@ class HeadedCommand(click.Command):
                 formatter.write_dl(records)
 
 
-class HeadedGroup(click.Group):
+class Group(click.Group):
+    """A group for which it is an error to give no command. click before 8.2 would show the help on stdout."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            raise NoCommand(ctx.get_help())
+        return super().parse_args(ctx, args)
+
+
+class HeadedGroup(Group):
     """A group whose --help lists its commands under headings."""
+
+    group_class = Group
 
     def __init__(self, *args, headings: Mapping[str, Sequence[str]], **settings) -> None:
         super().__init__(*args, **settings)

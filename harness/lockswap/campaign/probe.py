@@ -46,7 +46,8 @@ class Probe:
         """In a sentence: what `name` takes, and what else could be compared. None if nothing was counted."""
         if not self.taken:
             return None
-        amounts = words(_amount(self.taken[kind], kind) for kind in (RWLOCK, MUTEX))
+        kinds = sorted((RWLOCK, MUTEX), key=lambda kind: -self.taken[kind])
+        amounts = words(_amount(self.taken[kind], kind) for kind in kinds)
         text = f"{name} takes {amounts}"
         if not any(self.taken.values()):
             return f"{text}: there is nothing to swap; 'lockswap audit' says more"

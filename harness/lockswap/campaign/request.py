@@ -52,7 +52,7 @@ def _share(text: str, option: str) -> float:
     except ValueError:
         value = 0.0
     if not 0.001 <= value <= 1:
-        raise UserError(f"{option}: '{text}' is no share from 0.1% to 100%; write it as 5%")
+        raise UserError(f"{option}: '{text}' is not a share from 0.1% to 100%; write it like 5%")
     return value
 
 
@@ -63,7 +63,7 @@ def _words(text: str, option: str) -> list[str]:
     except ValueError as error:
         raise UserError(f"{option} '{text}': {error}") from None
     if not words:
-        raise UserError(f"{option}: there is no command in it")
+        raise UserError(f"{option}: it is empty; give a command")
     return words
 
 
@@ -75,7 +75,7 @@ def _counts(text: str, option: str) -> list[int]:
     try:
         counts = [int(part) for part in text.split(",")]
     except ValueError:
-        raise UserError(f"{option}: '{text}' is not a list of numbers; write it as 1,2,4,8") from None
+        raise UserError(f"{option}: '{text}' is not a list of numbers; write it like 1,2,4,8") from None
     if min(counts) < 1:
         raise UserError(f"{option}: every count must be 1 or more")
     return list(dict.fromkeys(counts))
@@ -120,7 +120,7 @@ class Request:
 
     workloads: list[str] = _list(
         COMPARE, "--workload", "-w", read=_names, metavar="NAME",
-        help="Workloads, comma-separated or repeated. 'all' means all that don't take long.",
+        help="Workloads, comma-separated or repeated. 'all' means all but those that run only when named.",
     )  # fmt: skip
     locks: list[str] = _list(
         COMPARE, "--rwlock", "-l", read=_names, metavar="LOCK",

@@ -46,7 +46,7 @@ class Scan:
             if not equals or not _NAME.fullmatch(name):
                 raise UserError(f"--scan '{text}': write NAME=VALUE,VALUE,... as in LOCKSWAP_SPIN=0,50,500")
             if name in found:
-                raise UserError(f"--scan {name} is there twice; write all its values behind one '='")
+                raise UserError(f"--scan {name} is given twice; write all its values after one '='")
             found[name] = list(dict.fromkeys(values.split(",")))
             if name.startswith(OF_LIBRARY):
                 _check(registry, name, found[name], wait)
@@ -69,15 +69,15 @@ class Scan:
 def _check(registry: Registry, name: str, values: list[str], wait: str | None) -> None:
     known = {row["name"] for row in registry.config} - {*_OPTIONS, *_NOT_MEASURED}
     if name in _OPTIONS:
-        raise UserError(f"--scan {name}: several locks are named by {_OPTIONS[name]} {','.join(values)}")
+        raise UserError(f"--scan {name}: to compare several locks, use {_OPTIONS[name]} {','.join(values)}")
     if name in _NOT_MEASURED:
-        raise UserError(f"--scan {name}: it does not change how locks behave")
+        raise UserError(f"--scan {name}: it does not change how locks behave; scan another variable")
     if name not in known:
         raise unknown("variable", name, sorted(known), "lockswap list variables")
     if name == "LOCKSWAP_WAIT" and wait:
-        raise UserError("--scan LOCKSWAP_WAIT goes without --wait, which sets the same variable")
+        raise UserError("--scan LOCKSWAP_WAIT can't be combined with --wait, which sets it too; drop one")
     if wrong := [value for value in values if "@" in value or "+" in value or not value]:
-        raise UserError(f"--scan {name}: '{wrong[0]}' is no value; 'lockswap list {name}' says what it takes")
+        raise UserError(f"--scan {name}: '{wrong[0]}' is not a value; 'lockswap list {name}' shows what it takes")
 
 
 def _products(variables: dict[str, list[str]]) -> Iterator[tuple[Setting, ...]]:

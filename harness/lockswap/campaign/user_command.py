@@ -40,7 +40,7 @@ def _check_options(request: Request) -> None:
             "and 'lockswap report A B' sets them side by side"
         )
     if request.versus and not request.command:
-        raise UserError("--versus goes with a command after '--': lockswap compare --versus './old' -- ./new")
+        raise UserError("--versus needs a command after '--': lockswap compare --versus './old' -- ./new")
     if request.server and request.command:
         raise UserError("give either --server with --load, or a command after '--', not both")
     if (request.server or request.command) and request.workloads:
@@ -55,7 +55,7 @@ def _check_options(request: Request) -> None:
     for_server |= {"ready-timeout": request.ready_timeout, "stop-timeout": request.stop_timeout}
     for option, value in for_server.items():
         if value:
-            raise UserError(f"--{option} goes with --server, the command that starts a server")
+            raise UserError(f"--{option} needs --server, the command that starts a server")
     if request.command:
         return
     for option, value in {"metric": request.metrics, "prepare": request.prepare, "cleanup": request.cleanup}.items():
@@ -99,7 +99,7 @@ def _job(request: Request, command: list[str], tested: Path, server: Server | No
     if request.threads and len(request.threads) > 1 and not scales:
         raise UserError(
             "--threads has several counts, but the command does not say where they go: write {threads} in it, "
-            "as in  -- ./prog --threads {threads}"
+            "as in -- ./prog --threads {threads}"
         )
     threads = tuple(request.threads or ((1, 2, 4, 8) if scales else (1,)))
     if request.quick and not request.threads:
@@ -161,9 +161,9 @@ def _metric(text: str, index: int, better: str) -> Metric:
     try:
         groups = re.compile(text, re.MULTILINE).groups
     except re.error as error:
-        raise UserError(f"--metric '{text}' is no regex: {error}") from None
+        raise UserError(f"--metric '{text}' is not a valid regex: {error}") from None
     if groups != 1:
-        raise UserError(f"--metric '{text}' needs exactly one group (...) round the number, it has {groups}")
+        raise UserError(f"--metric '{text}' needs exactly one group (...) around the number; it has {groups}")
     literal = re.sub(r"\\.|[\[\](){}^$.*+?|]", " ", text[: text.index("(")]).strip(" :=,")
     label = " ".join(literal.split()) or ("metric" if index == 0 else f"metric-{index + 1}")
     role = next((role for role in ("reads", "writes") if role.rstrip("s") in label.lower()), "total")

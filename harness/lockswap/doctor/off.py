@@ -39,7 +39,7 @@ def _off(pid: int, memory: Memory, inside: Inside, runs: WhatRuns) -> int:
     if after is None or not after.off_since:
         raise UserError(f"process {pid} did not take the switch; restart it without lockswap")
     print(
-        f"lockswap: '{inside.program}' (process {pid}) is switched off: locks that begin from now on are glibc's; "
-        "those that it has stay as they are until they are destroyed"
+        f"lockswap: '{inside.program}' (process {pid}) is switched off: locks that are first used from now on are "
+        "glibc's; those in use stay as they are until they are destroyed"
     )
     return 0

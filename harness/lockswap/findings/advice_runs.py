@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Iterable
-from statistics import median
-
-import numpy as np
+from statistics import fmean, median
 
 from lockswap.base.choice import NONE
 from lockswap.base.text import plural, share, times, words
 from lockswap.findings.hints import Hint
 from lockswap.findings.measured import SHORT_S, Campaign, Workload
-from lockswap.findings.stats import LEAST, MIN_PAIRS
+from lockswap.findings.stats import LEAST, MIN_PAIRS, quartiles
 from lockswap.records.status import HUNG
 
 WIDE = 0.5
@@ -116,19 +114,19 @@ def _short(campaign: Campaign) -> Iterable[Hint]:
         )
 
 
-def _logs(workload: Workload) -> Iterable[np.ndarray]:
+def _logs(workload: Workload) -> Iterable[list[float]]:
     """The headline figure of each cell, in the order of the rounds, as logarithms; larger is better."""
     metric = workload.metrics[0]
     for cell in workload.cells.values():
         values = [value for value in cell.values(metric.name) if value > 0]
         if len(values) >= MIN_PAIRS:
-            yield np.log(values) if metric.higher_is_better else -np.log(values)
+            yield [math.log(value) * (1 if metric.higher_is_better else -1) for value in values]
 
 
 def _cold(campaign: Campaign) -> Iterable[Hint]:
     def is_cold(workload: Workload) -> bool:
         cells = list(_logs(workload))
-        cold = sum(logs[0] < logs[1:].min() - math.log(COLD) for logs in cells)
+        cold = sum(logs[0] < min(logs[1:]) - math.log(COLD) for logs in cells)
         return cold > 1 and cold > len(cells) / 2
 
     cold = _named(campaign, is_cold)
@@ -145,10 +143,10 @@ def _far_out(campaign: Campaign) -> Iterable[Hint]:
     far = {}
     for workload in campaign.workloads:
         for logs in _logs(workload) if workload.measured() else ():
-            low, high = np.percentile(logs, [25, 75])
+            low, high = quartiles(logs)
             # A few percent are not worth a word, however close the others lie.
             fence = max(FAR_OUT * (high - low), math.log(COLD))
-            far[workload.name] = far.get(workload.name, 0) + int(np.sum((logs < low - fence) | (logs > high + fence)))
+            far[workload.name] = far.get(workload.name, 0) + sum(not low - fence <= log <= high + fence for log in logs)
     far = {name: count for name, count in far.items() if count}
     if far:
         which = words([f"{count} of {name}" for name, count in far.items()])
@@ -174,17 +172,19 @@ def _two_heaps(campaign: Campaign) -> Iterable[Hint]:
         )
 
 
-def _is_split(logs: np.ndarray) -> bool:
+def _is_split(logs: list[float]) -> bool:
     """Whether a cut, at least three runs from either end, explains nearly all that the runs differ by."""
-    ordered = np.sort(logs)
-    whole = np.sum((ordered - ordered.mean()) ** 2)
+    ordered = sorted(logs)
     if ordered[-1] - ordered[0] < 2 * math.log(COLD):
         return False
-    within = [
-        sum(np.sum((part - part.mean()) ** 2) for part in (ordered[:cut], ordered[cut:]))
-        for cut in range(3, len(ordered) - 2)
-    ]
-    return bool(within) and 1 - min(within) / whole > TWO_HEAPS
+    within = [_scatter(ordered[:cut]) + _scatter(ordered[cut:]) for cut in range(3, len(ordered) - 2)]
+    return bool(within) and 1 - min(within) / _scatter(ordered) > TWO_HEAPS
+
+
+def _scatter(values: list[float]) -> float:
+    """The sum of the squared distances from the mean."""
+    mean = fmean(values)
+    return sum((value - mean) ** 2 for value in values)
 
 
 def _little_live(campaign: Campaign) -> Iterable[Hint]:

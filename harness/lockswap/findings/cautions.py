@@ -52,7 +52,7 @@ def doubts(workload: Workload, lock: str, wins: list[Place]) -> Iterable[str]:
             f"{workload.where(sorted(set(lacking)))}: the preload itself costs something, too"
         )
     if wins and any(place.ratio.noise is None for place in wins):
-        yield "there is no noise floor, so how far the program differs from itself is not known: measure anew"
+        yield "there is no noise floor, so how far the program differs from itself is not known: measure again"
     elif wins and not any(place.firm for place in wins):
         yield (
             "the gain is not clear of the noise: no interval of it lies beyond how far the program differs from "

@@ -8,8 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-
-import numpy as np
+from statistics import median
 
 from lockswap.findings.stats import LEAST, LEVEL, MIN_PAIRS, OPEN, SAME
 
@@ -69,10 +68,10 @@ def change(
     starved = [any(abs(log) >= _FAR for log in logs) for logs in (first, second)]
     if not first or not second or all(starved):
         return None
-    shifts = np.sort(np.subtract.outer(np.array(second), np.array(first)).ravel())
+    shifts = sorted(later - earlier for later in second for earlier in first)
     rank = _rank(len(first), len(second))
-    low, middle, high = shifts[rank], np.median(shifts), shifts[-1 - rank]
-    return Change((len(first), len(second)), _ratio(middle), _ratio(low), _ratio(high), noise)
+    low, middle, high = map(_ratio, (shifts[rank], median(shifts), shifts[-1 - rank]))
+    return Change((len(first), len(second)), middle, low, high, noise)
 
 
 def _log(mine: float, base: float) -> float:

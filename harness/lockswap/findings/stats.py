@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-
-import numpy as np
+from itertools import accumulate, combinations_with_replacement
+from statistics import median, quantiles
 
 LEVEL = 0.95
 # With fewer pairs the signed-rank test cannot reach 95 %, however clear the difference (2 / 2**5 > 0.05).
@@ -35,16 +35,23 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread | None":
-        if not len(values):
+        if not values:
             return None
-        array = np.asarray(values, dtype=float)
-        q1, median, q3 = np.percentile(array, [25, 50, 75])
-        return cls(len(array), float(median), float(array.min()), float(array.max()), float(q1), float(q3))
+        q1, q3 = quartiles(values)
+        return cls(len(values), float(median(values)), float(min(values)), float(max(values)), q1, q3)
 
     @property
     def relative(self) -> float:
         """(max - min) / median: how far the runs lie apart."""
         return (self.high - self.low) / self.median if self.median else math.inf if self.high else 0.0
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float]:
+    """The first and the third one, interpolated between values; there must be one."""
+    if len(values) == 1:
+        return float(values[0]), float(values[0])
+    first, _, third = quantiles(values, n=4, method="inclusive")
+    return first, third
 
 
 @dataclass(frozen=True)
@@ -107,15 +114,12 @@ class Ratio:
 
 def paired_ratio(values: Sequence[float], baseline: Sequence[float], higher_is_better: bool = True) -> Ratio | None:
     """Hodges-Lehmann estimate and signed-rank interval of the ratios of pairs (same round, same place)."""
-    logs = np.array([_log_ratio(x, base) for x, base in zip(values, baseline, strict=True)])
-    if not len(logs):
+    sign = 1 if higher_is_better else -1
+    logs = [sign * _log_ratio(x, base) for x, base in zip(values, baseline, strict=True)]
+    if not logs:
         return None
-    if not higher_is_better:
-        logs = -logs
-    first, second = np.triu_indices(len(logs))
-    walsh = np.sort((logs[first] + logs[second]) / 2)
-    rank = signed_rank_rank(len(logs))
-    return Ratio(len(logs), _exp(np.median(walsh)), _exp(walsh[rank]), _exp(walsh[-1 - rank]))
+    found = shift(logs)
+    return Ratio(found.n, _exp(found.estimate), _exp(found.low), _exp(found.high))
 
 
 @dataclass(frozen=True)
@@ -137,11 +141,9 @@ class Shift:
 
 def shift(differences: Sequence[float]) -> Shift:
     """As paired_ratio, of differences instead of ratios; there must be one."""
-    values = np.asarray(differences, dtype=float)
-    first, second = np.triu_indices(len(values))
-    walsh = np.sort((values[first] + values[second]) / 2)
-    rank = signed_rank_rank(len(values))
-    return Shift(len(values), float(np.median(walsh)), float(walsh[rank]), float(walsh[-1 - rank]))
+    walsh = sorted((one + other) / 2 for one, other in combinations_with_replacement(differences, 2))
+    rank = signed_rank_rank(len(differences))
+    return Shift(len(differences), median(walsh), walsh[rank], walsh[-1 - rank])
 
 
 @dataclass(frozen=True)
@@ -202,13 +204,9 @@ def signed_rank_rank(n: int) -> int:
 
     Not by scipy, whose statistics take longer to load than a small campaign to run.
     """
-    half = n * (n + 1) // 4
-    # How likely each sum of the ranks above zero is, where every sign is as likely as the other.
-    chances = np.zeros(half + 1)
-    chances[0] = 1
+    # How many choices of signs have each sum of the ranks above zero, up to half of the largest sum.
+    ways = [1] + [0] * (n * (n + 1) // 4)
     for rank in range(1, n + 1):
-        with_it = chances[:-rank].copy()
-        chances[rank:] += with_it
-        chances /= 2
-    p_values = 2 * np.cumsum(chances[:half])
-    return max(0, int(np.searchsorted(p_values, 1 - LEVEL, side="right")) - 1)
+        ways = [without + with_it for without, with_it in zip(ways, [0] * rank + ways, strict=False)]
+    rejected = sum(2 * below / 2**n <= 1 - LEVEL for below in accumulate(ways))
+    return max(0, rejected - 1)

@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -30,6 +32,7 @@ from lockswap.run.preload import clean_environment, ld_preload, lock_variables
 
 FOUND = 3  # as audit's --fail-on-findings
 _UNDISTURBED_SECONDS = 600.0
+_SAY_AFTER_S = 10.0
 # As little as can be: what a program's children do in such a run is its own.
 _WITHOUT_DELAYS = "0,percent=1,delay=1,budget=1,no-turns"
 _MOST_AGAIN_S = 600.0  # for runs of the seed that has failed
@@ -70,6 +73,19 @@ def run(paths: Paths, request: Request) -> int:
         return _search(request, path, reached, first, plain, disturbed, Path(folder) / "live")
 
 
+@contextmanager
+def _said_after(seconds: float, limit_s: float) -> Iterator[None]:
+    """A line for those who wait for the undisturbed run, of which nothing is known yet."""
+    line = f"lockswap fuzz: still in the run without delays, which may take {limit_s:.3g} s; --timeout changes that"
+    timer = threading.Timer(seconds, lambda: print(line, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def _search(
     request: Request,
     path: str,
@@ -79,8 +95,10 @@ def _search(
     disturbed: dict[str, str],
     table: Path,
 ) -> int:
-    watch = Watching(table, None, request.timeout or _UNDISTURBED_SECONDS, 0.0)
-    undisturbed = _one(request.command, path, plain, watch)
+    limit_s = request.timeout or _UNDISTURBED_SECONDS
+    watch = Watching(table, None, limit_s, 0.0)
+    with _said_after(_SAY_AFTER_S, limit_s):
+        undisturbed = _one(request.command, path, plain, watch)
     if undisturbed.status == 2 and b"lockswap: " in undisturbed.stderr:
         raise UserError(undisturbed.stderr.decode(errors="replace").strip().removeprefix("lockswap: "))
     start = Ended(request.command, undisturbed.status, stderr=undisturbed.stderr.decode(errors="replace"))

@@ -122,7 +122,7 @@ class Watch:
         return now - self._changed
 
     def _deadlock(self, passed: float, tasks: dict[int, Task]) -> Hang | None:
-        """Threads that wait in a circle, in two looks, with nothing that has ended in between."""
+        """Threads that wait in a cycle, in two looks, with nothing that has ended in between."""
         if passed < self._next_search_s:
             return None
         states = self._states(tasks)

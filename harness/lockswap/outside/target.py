@@ -71,7 +71,7 @@ class Target:
     def __init__(self, pid: int) -> None:
         machine = here()
         if machine is None:
-            raise UserError("a process without lockswap can be looked at on x86-64 and aarch64 only")
+            raise UserError("a process without lockswap can be inspected on x86-64 and aarch64 only")
         self.pid = pid
         self.machine: Machine = machine
         self._proc = Path(f"/proc/{pid}")
@@ -89,7 +89,7 @@ class Target:
         except OSError as error:
             raise UserError(f"process {pid} has just ended") from error
         if bits != bytes([_ELF_64]):
-            raise UserError(f"process {pid} is a 32-bit program, which can only be looked at if it runs with lockswap")
+            raise UserError(f"process {pid} is a 32-bit program, which can only be inspected if it runs under lockswap")
 
     def __enter__(self) -> "Target":
         return self

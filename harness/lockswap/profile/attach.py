@@ -137,8 +137,9 @@ class Attached:
         except PermissionError as error:
             cure = "ask as that user or as root"
             if os.geteuid() == 0:
-                cure = "root has not the right here; in a container, ask from outside, or give it CAP_SYS_PTRACE"
-            raise UserError(f"process {self.pid} is {_user(self._proc)}'s, and may not be looked at; {cure}") from error
+                cure = "root lacks the right here; in a container, ask from outside, or grant CAP_SYS_PTRACE"
+            owner = _user(self._proc)
+            raise UserError(f"process {self.pid} belongs to {owner} and may not be inspected; {cure}") from error
         except OSError as error:
             raise UserError(f"process {self.pid} has just ended") from error
         if not lines:
@@ -171,7 +172,8 @@ class Attached:
         path = min(recordings)
         if path.endswith(" (deleted)"):
             raise UserError(
-                f"process {self.pid} is recorded, but its file {path.split(' (')[0]} was removed; keep it there"
+                f"process {self.pid} is recorded, but its file {path.split(' (')[0]} was removed; "
+                "start the program again, and keep the file"
             )
         # Its root is another one in a container.
         within = Path(f"/proc/{self.pid}/root{path}")
@@ -190,7 +192,7 @@ class Attached:
         owners = {0, *map(int, _status(self._proc, "Uid").split())}
         if not stat.S_ISREG(status.st_mode) or status.st_uid not in owners:
             raise UserError(
-                f"process {self.pid} is recorded in {recording}, which is no file of its user any more; don't trust it"
+                f"process {self.pid} is recorded in {recording}, which is no longer a file of its user; don't trust it"
             )
 
 

@@ -15,12 +15,12 @@ def stacks(pid: int) -> dict[int, list[str]]:
     """By the thread's number, the innermost frame first."""
     gdb = shutil.which("gdb")
     if gdb is None:
-        raise UserError("--current asks gdb where threads are, and gdb is not installed; leave it out, or install gdb")
+        raise UserError("--current needs gdb, which is not installed: install it, or omit --current")
     command = [gdb, "-nx", "-batch", "-p", str(pid), "-ex", "set width 0", "-ex", "thread apply all backtrace 24"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PATIENCE_S)
     except subprocess.TimeoutExpired as error:
-        raise UserError(f"--current: gdb took more than {_PATIENCE_S} s; leave it out") from error
+        raise UserError(f"--current: gdb took more than {_PATIENCE_S} s; try again, or omit --current") from error
     found: dict[int, list[str]] = {}
     now: list[str] = []
     for line in done.stdout.splitlines():
@@ -30,5 +30,5 @@ def stacks(pid: int) -> dict[int, list[str]]:
             now.append(match[1])
     if not found:
         reason = next((line for line in done.stderr.splitlines() if "ptrace" in line), "it found no thread")
-        raise UserError(f"--current: gdb cannot look at process {pid}: {reason}; leave it out")
+        raise UserError(f"--current: gdb cannot inspect process {pid}: {reason}; omit --current")
     return found

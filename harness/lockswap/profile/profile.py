@@ -123,7 +123,7 @@ def read(paths: Paths, folder: Path, top: int, out: Path | None) -> int:
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no such folder; name one that LOCKSWAP_PROFILE or 'profile -o' named")
     if not any(folder.glob(f"*{recording.SUFFIX}")):
-        raise UserError(f"{folder}: no process has left a recording there (*{recording.SUFFIX})")
+        raise UserError(f"{folder}: it has no recording (*{recording.SUFFIX}); name another folder")
     _make(out)
     _show(paths.profile_reader, folder, Run([]), top, out or folder)
     return 0
@@ -141,12 +141,12 @@ def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) ->
         last = live.look(paths, pid, with_history=True)
     except UserError as error:
         raise UserError(
-            f"{error}; it ran for less than {seconds:g} s, `lockswap report DIR` has all, if it recorded into DIR"
+            f"{error}; it ran for less than {seconds:g} s; `lockswap report DIR` shows it if it recorded into DIR"
         ) from error
     if last is None:
-        raise UserError(f"process {pid} has taken no lock")
+        raise UserError(f"process {pid} has taken no lock; try again later")
     if first is not None and first.recording != last.recording:
-        raise UserError(f"process {pid} has begun another program meanwhile; ask again")
+        raise UserError(f"process {pid} has executed another program meanwhile; try again")
     process = difference(first.process, last.process) if first is not None else last.process
     process |= {
         "deadlocks": deadlocks.circles(process),
@@ -186,7 +186,7 @@ def _make(out: Path | None) -> None:
     if out is None:
         return
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"-o {out}: it exists and is no empty folder; name a new one")
+        raise UserError(f"-o {out}: it exists and is not an empty folder; name a new one")
     try:
         out.mkdir(exist_ok=True)
     except OSError as error:
@@ -202,7 +202,7 @@ def _environment(paths: Paths, rwlock: str | None, mutex: str | None, first: Seq
             env.pop(key, None)
         choice = chosen(Registry.load(paths), rwlock, mutex)
         if not choice.variables:
-            raise UserError("a profile needs the library; leave out the option, and the locks are glibc's")
+            raise UserError("a profile needs the library; drop the option to run on glibc's locks")
         env |= choice.variables | {STRICT: "1"}
     env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""), before=first)
     return env

@@ -21,8 +21,8 @@ _IN_MEMORY = {
     "cond": "a signal ends that; which thread would send it isn't known",
     "once": "another thread runs it; which one isn't noted anywhere",
     "guard": "another thread runs it; which one isn't noted anywhere",
-    "internal": "a lock inside of glibc, as malloc's and stdio's, which doesn't say who holds it",
-    "futex": "no lock of glibc's that is known here, so only the program knows who ends that",
+    "internal": "a lock inside glibc, such as malloc's or stdio's, which doesn't say who holds it",
+    "futex": "not a lock of glibc's that is known here, so only the program knows who ends that",
 }
 
 
@@ -34,7 +34,7 @@ def as_text(state: State) -> str:
     for cycle in circles[:_CIRCLES]:
         lines += ["", *_cycle(state, cycle)]
     if len(circles) > _CIRCLES:
-        lines += ["", f"And {plural(len(circles) - _CIRCLES, 'circle')} more: --json has all."]
+        lines += ["", f"And {plural(len(circles) - _CIRCLES, 'cycle')} more: --json has all."]
     if roots := state.roots():
         lines.append("")
         for root, others in roots[:_ROOTS]:
@@ -154,7 +154,7 @@ def _summary(state: State, waiting: list[Thread]) -> str:
     open_ended = sum(_is_open(state, one) for one in waiting)
     if open_ended:
         whose = "the wait" if len(waiting) == 1 else f"{open_ended} of the waits"
-        return f"{_count(waiting)}, no circle; any thread may end {whose}"
+        return f"{_count(waiting)}, no cycle; any thread may end {whose}"
     return f"{_count(waiting)}, no deadlock"
 
 
@@ -170,7 +170,7 @@ def _count(waiting: list[Thread]) -> str:
 
 def _cycle(state: State, cycle: list[Thread]) -> list[str]:
     ends = [one for one in cycle if state.has_deadline(one)]
-    kind = "A circle" if ends else "Deadlock"
+    kind = "A cycle" if ends else "Deadlock"
     if len(cycle) == 1:
         until = _UNTIL if ends else ""
         return [f"{kind}: {_named(cycle[0])} waits for {_wait(cycle[0]).lock}, which it holds itself{until}."]
@@ -245,7 +245,7 @@ def _waiters(state: State, alike: list[Thread]) -> list[str]:
     lines = [f"{_waited(alike)} for {wait.lock}{how}{until}:"]
     lines += [f"    {'at' if n == 0 else '  '} {frame}" for n, frame in enumerate(wait.stack[:_FRAMES])]
     if wait.mode == DESTROY:
-        lines.append(f"  waited for by {_several(state.blockers(thread))}, which must have gone on before that")
+        lines.append(f"  waited for by {_several(state.blockers(thread))}, which must go on first")
     elif wait.lock.kind == "cond" and state.is_recorded:
         lines += _signals(state, wait)
     elif wait.lock.kind in _ENDS:
@@ -293,7 +293,7 @@ def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
 def _signals(state: State, wait: Wait) -> list[str]:
     signals = state.signals.get(wait.lock.address, [])
     if not signals:
-        return ["  never signalled (of which each thread keeps its last few variables)"]
+        return ["  never signalled (each thread remembers only the last few condition variables that it signalled)"]
     last = min(signals, key=lambda one: one.age_ns)
     if last.age_ns > wait.age_ns:
         before = time(last.age_ns - wait.age_ns)

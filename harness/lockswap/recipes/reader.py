@@ -156,7 +156,7 @@ class _Reader:
         if not recipe.takes or set(recipe.takes) - set(KINDS):
             self.fail("takes", f"must be a list of at least one of: {', '.join(KINDS)}")
         if recipe.run_s is not None and not (recipe.fixed_work and recipe.run_s > 0):
-            self.fail("run_s", "must be more than 0, and goes with fixed_work")
+            self.fail("run_s", "must be more than 0, and needs fixed_work = true")
         if recipe.seconds < 1:
             self.fail("seconds", "must be 1 or more")
         self._check_params(recipe)
@@ -173,11 +173,11 @@ class _Reader:
             self.fail("metric", "two metrics have the same name")
         for metric in metrics:
             if (metric.kept is None) != (metric.instead is None):
-                self.fail("metric.kept", "goes with 'instead', the metric over all the time, and that with it")
+                self.fail("metric.kept", "needs 'instead', the metric over all the time, and 'instead' needs 'kept'")
             for key in ("kept", "instead"):
                 other = getattr(metric, key)
                 if other is not None and (other not in names or other == metric.name):
-                    self.fail(f"metric.{key}", f"'{other}' is no other metric of this recipe")
+                    self.fail(f"metric.{key}", f"'{other}' is not another metric of this recipe")
         if all(metric.role == "info" for metric in metrics):
             self.fail("metric", "at least one must be more than info")
 
@@ -298,7 +298,7 @@ class _Reader:
             self.fail(table.where, "needs exactly one of 'match', 'no_match', 'equal', 'regex'")
         bounded = expectation.at_least is not None or expectation.at_most is not None
         if bounded != (expectation.regex is not None):
-            self.fail(table.where, "'regex' goes with 'at_least' or 'at_most', and they with it")
+            self.fail(table.where, "'regex' needs 'at_least' or 'at_most', and they need 'regex'")
         return expectation
 
     def _lock_check(self, table: Table) -> LockCheck:

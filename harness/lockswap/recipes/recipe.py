@@ -144,12 +144,16 @@ class Recipe:
 
     def missing_program(self, apps: Path) -> str | None:
         """The first of its programs that is not there."""
-        values = {**self.params, "apps": apps, **dict.fromkeys(("threads", "seconds", "tmp", "port"), "")}
-        commands = [self.command, *([self.server.command] if self.server else [])]
-        for program in [fill(command[0], values) for command in commands]:
+        for program in self.programs(apps):
             if shutil.which(program) is None:
                 return Path(program).name
         return None
+
+    def programs(self, apps: Path) -> list[str]:
+        """What its commands start: names that PATH has, or paths."""
+        values = {**self.params, "apps": apps, **dict.fromkeys(("threads", "seconds", "tmp", "port"), "")}
+        commands = [self.command, *([self.server.command] if self.server else [])]
+        return [fill(command[0], values) for command in commands]
 
     def is_ours(self, program: str) -> bool:
         """Whether it's one of build/apps, by its name, and not one of PATH."""

@@ -35,7 +35,7 @@ class Ready:
         match = re.fullmatch(r"(?:(tcp|udp):)?([0-9]+)", text)
         if match:
             if not 0 < int(match[2]) < 65_536:
-                raise ValueError(f"'{text}' is no port: they go from 1 to 65535")
+                raise ValueError(f"'{text}' is not a port: choose one from 1 to 65535")
             return cls(match[1] or "tcp", int(match[2]))
         try:
             re.compile(text, re.MULTILINE)
@@ -54,4 +54,4 @@ def signal_of(text: str) -> signal.Signals:
             return signal.Signals(int(text))
         return signal.Signals["SIG" + text.upper().removeprefix("SIG")]
     except (KeyError, ValueError):
-        raise ValueError(f"there is no signal '{text}'; write it as TERM, INT or QUIT") from None
+        raise ValueError(f"there is no signal '{text}'; write it like TERM, INT or QUIT") from None

@@ -57,7 +57,7 @@ class Table:
         try:
             found = re.compile(pattern, re.MULTILINE).groups
         except re.error as error:
-            self.fail(self._key(key), f"is no regex: {error}")
+            self.fail(self._key(key), f"is not a valid regex: {error}")
         if found < groups:
             self.fail(self._key(key), f"needs {groups} group{'s' if groups > 1 else ''} (...)")
         return pattern

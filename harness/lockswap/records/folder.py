@@ -87,7 +87,7 @@ class Folder:
         try:
             data = tomllib.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise UserError(f"{self.path} is no campaign, since it has no campaign.toml, and no profile") from None
+            raise UserError(f"{self.path} is neither a campaign nor a profile: it has no campaign.toml") from None
         except (OSError, ValueError) as error:  # the second: of its text or its TOML
             raise UserError(f"{file}: {error}") from error
         _check_schema(file, data)
@@ -151,12 +151,12 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"cannot make the folder {path}: {error.strerror}; --out DIR names another one") from error
+        raise UserError(f"cannot make the folder {path}: {error.strerror}; choose another with --out DIR") from error
     try:
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:
-        raise UserError(f"cannot write into {path}: {error.strerror}; --out DIR names another folder") from error
+        raise UserError(f"cannot write into {path}: {error.strerror}; choose another folder with --out DIR") from error
 
 
 def _check_schema(file: Path, data: Mapping[str, Any]) -> None:
@@ -164,7 +164,7 @@ def _check_schema(file: Path, data: Mapping[str, Any]) -> None:
         raise UserError(f"{file} is damaged: it has no keys")
     if data.get("schema") not in READABLE:
         known = " and ".join(map(str, READABLE))
-        raise UserError(f"{file} has schema {data.get('schema')}; this harness reads schemas {known}")
+        raise UserError(f"{file} has schema {data.get('schema')}; this lockswap reads schemas {known}")
 
 
 def _row(fields: Mapping[str, Any]) -> Row:

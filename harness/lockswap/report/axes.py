@@ -4,9 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-import numpy as np
-
-from lockswap.findings.stats import Spread
+from lockswap.findings.stats import Spread, quartiles
 
 # An axis reaches so many times as far as three quarters of what it shows; what lies beyond has an arrow and its value.
 _TIMES_TYPICAL = 3.0
@@ -36,7 +34,7 @@ def reach(ratios: Iterable[Interval], least: float) -> float:
     ]
     if not logs:
         return least
-    typical = max(float(np.percentile(logs, 75)), math.log(least))
+    typical = max(quartiles(logs)[1], math.log(least))
     return math.exp(min(max(*logs, math.log(least)), _TIMES_TYPICAL * typical))
 
 

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import matplotlib
@@ -14,6 +15,7 @@ matplotlib.use("Agg")  # no display is needed
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
@@ -45,12 +47,22 @@ class Plot:
     svg: str
     png: bytes
     panels: tuple[str, ...]  # SVG whose colours are the page's variables
+    draw: Callable[[], Figure]  # all panels once more
     fold: str = ""  # a page shows it only when this line is pressed
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{self.name}.svg").write_text(self.svg, encoding="utf-8")
         (folder / f"{self.name}.png").write_bytes(self.png)
+
+    def pdf(self) -> bytes:
+        """For a paper: publishers take no fonts but those that are embedded whole."""
+        out = io.BytesIO()
+        with matplotlib.rc_context(STYLE | {"pdf.fonttype": 42}):
+            figure = self.draw()
+            FigureCanvasPdf(figure).print_pdf(out, metadata={"CreationDate": None, "Creator": None})
+            plt.close(figure)
+        return out.getvalue()
 
 
 def plot(
@@ -64,20 +76,28 @@ def plot(
 ) -> Plot:
     """Draw everything; `legend` has the locks of the legend of the files (a page has its own) and what each is called,
     `styles` has how they are drawn."""
+    draw = partial(_drawn, panels, columns, legend, styles or {})
     with matplotlib.rc_context(STYLE):
-        columns = min(columns, len(panels))
-        rows = math.ceil(len(panels) / columns)
-        height = sum(max(panel.height for panel in panels[row * columns :][:columns]) for row in range(rows))
-        figure, axes = plt.subplots(rows, columns, figsize=(FIGURE_WIDTH, height), squeeze=False, layout="constrained")
-        for axis, panel in zip(axes.flat, panels, strict=False):
-            panel.draw(axis)
-        for axis in list(axes.flat)[len(panels) :]:
-            axis.set_visible(False)
-        if legend:
-            _legend(figure, legend, styles or {})
-        svg, png = _finish(figure, with_png=True)
+        svg, png = _finish(draw(), with_png=True)
         alone = tuple(_alone(f"{name}-{n}", panel) for n, panel in enumerate(panels, 1))
-        return Plot(name, title, svg, png, alone, fold)
+        return Plot(name, title, svg, png, alone, draw, fold)
+
+
+def _drawn(
+    panels: list[Panel], columns: int, legend: Mapping[str, str] | None, styles: Mapping[str, LockStyle]
+) -> Figure:
+    """All panels in one figure."""
+    columns = min(columns, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    height = sum(max(panel.height for panel in panels[row * columns :][:columns]) for row in range(rows))
+    figure, axes = plt.subplots(rows, columns, figsize=(FIGURE_WIDTH, height), squeeze=False, layout="constrained")
+    for axis, panel in zip(axes.flat, panels, strict=False):
+        panel.draw(axis)
+    for axis in list(axes.flat)[len(panels) :]:
+        axis.set_visible(False)
+    if legend:
+        _legend(figure, legend, styles)
+    return figure
 
 
 def _alone(name: str, panel: Panel) -> str:
@@ -128,6 +148,9 @@ def _legend(figure: Figure, locks: Mapping[str, str], styles: Mapping[str, LockS
         )
         for lock, text in locks.items()
     ]
-    figure.legend(
-        handles=handles, loc="outside upper left", ncols=min(6, len(handles)), columnspacing=1.4, handlelength=2
+    legend = figure.legend(
+        handles=handles, loc="upper left", ncols=min(6, len(handles)), columnspacing=1.4, handlelength=2
     )
+    # The panels lie below it. matplotlib 3.7 can do that by itself ("outside upper left"), 3.6 cannot.
+    top = legend.get_window_extent(FigureCanvasAgg(figure).get_renderer()).y0 / figure.bbox.height
+    figure.get_layout_engine().set(rect=(0, 0, 1, top))

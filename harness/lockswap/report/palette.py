@@ -10,9 +10,8 @@ there are colours; then their markers differ.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from matplotlib.markers import MarkerStyle
-
 from lockswap.base.choice import NONE, PTHREAD, Choice
+from lockswap.report.markers import PATHS, Marker
 
 # Each colour of the light theme has a CSS variable; a page replaces one by the other.
 INK, MUTED, GRID, BAND, PAPER = "#1b1f24", "#5c6673", "#e4e7eb", "#cdd4dd", "#ffffff"
@@ -126,21 +125,13 @@ STYLE = {
 class LockStyle:
     variable: str
     color: str
-    marker: str | tuple[int, int, int]  # one of matplotlib's, or a star: its points, 1, its angle
+    marker: Marker
     dash: str
 
     @property
     def path(self) -> str:
         """The marker as the data of an SVG path, within -1 to 1."""
-        style = MarkerStyle(self.marker)
-        shape = style.get_path().transformed(style.get_transform())
-        reach = abs(shape.get_extents().get_points()).max()
-        parts = []
-        for points, code in shape.iter_segments(simplify=False):
-            letter = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}[int(code)]
-            parts.append(letter + ("" if letter == "Z" else " ".join(f"{value / reach:.2f}" for value in points)))
-        # SVG counts downwards.
-        return "".join(parts)
+        return PATHS[self.marker]
 
 
 class Palette:

@@ -8,6 +8,7 @@ import io
 import json
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lockswap.base.paths import Paths
 from lockswap.base.registry import known_labels
@@ -17,9 +18,12 @@ from lockswap.findings.findings import Findings
 from lockswap.findings.verdict import glibcs
 from lockswap.records.folder import make_folder
 from lockswap.records.status import OK
-from lockswap.report import answer, export, page, plots
-from lockswap.report.figure import Plot
+from lockswap.report import answer, drawing, export, page
+from lockswap.report.console import short
 from lockswap.report.palette import LockStyle, Palette
+
+if TYPE_CHECKING:
+    from lockswap.report.figure import Plot
 
 # The class of a square of the picture, which says its colours.
 TONES = {
@@ -38,16 +42,17 @@ def write(findings: Findings, out: Path | None = None) -> Path:
     folder, campaign = findings.folder, findings.campaign
     path = out or folder
     make_folder(path)
-    styles = Palette(known_labels(Paths.find())).styles(campaign.locks)
-    drawn = {workload.name: plots.of(workload, styles) for workload in campaign.workloads}
-    for found in drawn.values():
-        for plot in found:
-            plot.save(path / "plots")
+    paths = Paths.find()
+    styles = Palette(known_labels(paths)).styles(campaign.locks)
+    no_plots = drawing.cure(paths)
+    if no_plots:
+        drawing.warn(no_plots, f"'lockswap report {short(folder)}'")
+    drawn = _draw(campaign, styles, None if no_plots else path / "plots")
 
     advice = list(map(str, findings.advice))
     data = export.as_json(campaign, findings.sentences, advice, findings.verdict, findings.brief)
     derived = {
-        "summary.csv": _csv(campaign),
+        "summary.csv": summary(campaign),
         "summary.json": json.dumps(data, indent=2, allow_nan=False) + "\n",
     }
     for name, content in derived.items():
@@ -56,11 +61,25 @@ def write(findings: Findings, out: Path | None = None) -> Path:
     raw = [folder / name for name in ("raw.csv", "checks.json", "env.json", "campaign.toml")]
     downloads = derived | {file.name: file.read_text(encoding="utf-8") for file in raw if file.exists()}
     file = path / "report.html"
-    file.write_text(_page(findings, styles, drawn, downloads), encoding="utf-8")
+    file.write_text(_page(findings, styles, drawn, no_plots, downloads), encoding="utf-8")
     return file
 
 
-def _csv(campaign: measured.Campaign) -> str:
+def _draw(campaign: measured.Campaign, styles: dict[str, LockStyle], to: Path | None) -> "dict[str, list[Plot]]":
+    """The plots of each workload, saved in `to`; without a folder there are none."""
+    if to is None:
+        return {workload.name: [] for workload in campaign.workloads}
+    from lockswap.report import plots  # loads matplotlib, which an installation may lack
+
+    drawn = {workload.name: plots.of(workload, styles) for workload in campaign.workloads}
+    for found in drawn.values():
+        for plot in found:
+            plot.save(to)
+    return drawn
+
+
+def summary(campaign: measured.Campaign) -> str:
+    """The text of summary.csv."""
     out = io.StringIO()
     writer = csv.DictWriter(out, export.SUMMARY_COLUMNS, lineterminator="\n", restval="")
     writer.writeheader()
@@ -75,7 +94,11 @@ def _scale(workload: measured.Workload) -> str:
 
 
 def _page(
-    findings: Findings, styles: dict[str, LockStyle], drawn: dict[str, list[Plot]], downloads: dict[str, str]
+    findings: Findings,
+    styles: dict[str, LockStyle],
+    drawn: "dict[str, list[Plot]]",
+    no_plots: str | None,
+    downloads: dict[str, str],
 ) -> str:
     campaign = findings.campaign
     answers = answer.of(campaign, {one.workload: one.lock for one in findings.verdict.workloads})
@@ -109,6 +132,7 @@ def _page(
         by="per CPU-second" if campaign.about.get("per_cpu") else "by the clock",
         other_by="by the clock" if campaign.about.get("per_cpu") else "per CPU-second",
         plots=drawn,
+        no_plots=no_plots,
         downloads=downloads,
         baselines=list(dict.fromkeys(workload.against for workload in campaign.workloads)),
         status_ok=OK,

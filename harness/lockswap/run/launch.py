@@ -30,7 +30,7 @@ def run(
     """Replace this process by `command`: nothing stands between the program and its caller."""
     registry = Registry.load(paths)
     if rwlock is None and mutex is None and cond is None:
-        raise UserError("say which lock is to run: --rwlock LOCK, --mutex MUTEX or both; 'lockswap list' shows all")
+        raise UserError("name the lock to run: --rwlock LOCK, --mutex MUTEX or both; 'lockswap list' shows all")
     choice = chosen(registry, rwlock, mutex)
     if cond is not None:
         choice = with_conds(choice, cond)

@@ -5,18 +5,21 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from lockswap.base.paths import Paths
-from lockswap.base.version import VERSION
+from lockswap.base.version import VERSION, python_packages
+from lockswap.run import packages
 from lockswap.run.cpus import read_text, topology_summary
 
 SCHEMA = 1
 
 
-def environment(paths: Paths, library_version: str, perf: "list[str] | None") -> dict:
+def environment(paths: Paths, library_version: str, perf: "list[str] | None", programs: Iterable[str]) -> dict:
+    """Everything that may matter to the figures; `programs` are those that are measured."""
     cpus = sorted(os.sched_getaffinity(0))
     return {
         "schema": SCHEMA,
@@ -34,6 +37,8 @@ def environment(paths: Paths, library_version: str, perf: "list[str] | None") ->
         "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
         "glibc": os.confstr("CS_GNU_LIBC_VERSION"),
         "compiler": compiler_of(paths.library),
+        "packages": packages.versions(programs),
+        "python": {"version": platform.python_version(), "packages": python_packages()},
         "lockswap": {
             "library": library_version,
             "harness": VERSION,

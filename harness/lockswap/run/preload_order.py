@@ -16,8 +16,8 @@ def warnings(ld_preload: str, library: Path) -> list[str]:
     entries = ld_preload.split(":")
     behind = entries[entries.index(str(library)) + 1 :] if str(library) in entries else []
     return [
-        f"'{Path(entry).name}' replaces {what} itself and is preloaded behind lockswap: its own don't meet "
-        f"lockswap's waits, and a timed one may end at once or never; '--preload-first {entry}' puts it before"
+        f"'{Path(entry).name}' replaces {what} itself and is preloaded after lockswap, so lockswap's waits "
+        f"don't use its own, and a timed one may end at once or never; use '--preload-first {entry}'"
         for entry in behind
         if (what := _replaces(entry))
     ]

@@ -23,7 +23,7 @@ class Setup:
     pin: str | None = None
     numactl: tuple[str, ...] = ()
     timeout: float | None = None
-    preload: tuple[str, ...] = ()  # files that are preloaded behind our library, for every lock and for none
+    preload: tuple[str, ...] = ()  # files that are preloaded after our library, for every lock and for none
     preload_first: tuple[str, ...] = ()  # the same before it
     policies: Mapping[str, Path] = field(default_factory=dict)  # the files, by the names in labels
 
@@ -40,7 +40,7 @@ def check_tools(setup: Setup) -> None:
     """What the command line asked for must be there before the first run, so that it does not fail in each."""
     for wanted, tool, package in ((setup.pin, "taskset", "util-linux"), (setup.numactl, "numactl", "numactl")):
         if wanted and shutil.which(tool) is None:
-            raise UserError(f"{tool} is not installed; 'apt-get install {package}'")
+            raise UserError(f"{tool} is not installed; install it with 'apt-get install {package}'")
     if setup.numactl:
         tried = subprocess.run(["numactl", *setup.numactl, "--", "true"], capture_output=True, text=True)
         if tried.returncode != 0:

@@ -50,6 +50,12 @@ class SideBySide:
         return sorted(dict.fromkeys(line.lock for line in self.comparisons), key=lambda lock: lock == NONE)
 
     @property
+    def letters(self) -> list[str]:
+        """A, B, C: short names for tables and plots; numbers if there are too many campaigns."""
+        many = len(self.labels) > 26
+        return [str(index + 1) if many else chr(ord("A") + index) for index in range(len(self.labels))]
+
+    @property
     def baselines(self) -> list[str]:
         """What the ratios are to: one, or one for rwlocks and one for mutexes."""
         return list(dict.fromkeys(self.workload(name).against for name in self.workloads))

@@ -6,22 +6,22 @@ import json
 import math
 import re
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import known_labels
-from lockswap.base.text import plural
 from lockswap.findings.change import CHANGED, Change
 from lockswap.records.folder import make_folder
-from lockswap.report import forest, page
+from lockswap.report import drawing, page
 from lockswap.report.answer import Scale
-from lockswap.report.figure import Panel, Plot, plot
 from lockswap.report.palette import LockStyle, Palette
 from lockswap.side_by_side import differences
-from lockswap.side_by_side.campaigns import Comparison, SideBySide
+from lockswap.side_by_side.campaigns import SideBySide
+
+if TYPE_CHECKING:
+    from lockswap.report.figure import Plot
 
 COLUMNS = (
     "workload", "metric", "threads", "lock", "campaign", "runs", "ok", "median", "unit", "ratio", "ratio_low",
@@ -44,20 +44,38 @@ def write(side_by_side: SideBySide, out: Path) -> Path:
     if (out / "campaign.toml").exists():
         raise UserError(f"{out} is a campaign's folder, whose report would be lost; give another one to --out")
     make_folder(out)
-    styles = Palette(known_labels(Paths.find())).styles([*side_by_side.baselines, *side_by_side.locks])
-    plots = {name: drawn for name in side_by_side.workloads if (drawn := _plot(side_by_side, name, styles))}
-    for drawn in plots.values():
-        drawn.save(out / "plots")
+    paths = Paths.find()
+    styles = Palette(known_labels(paths)).styles([*side_by_side.baselines, *side_by_side.locks])
+    no_plots = drawing.cure(paths)
+    if no_plots:
+        drawing.warn(no_plots, "this command")
+    drawn = {} if no_plots else _draw(side_by_side, styles, out / "plots")
     rows = list(_rows(side_by_side))
     files = {"changes.csv": _csv(rows), "changes.json": _json(side_by_side, rows)}
     for name, content in files.items():
         (out / name).write_text(content, encoding="utf-8")
     file = out / "report.html"
-    file.write_text(_page(side_by_side, styles, plots, files), encoding="utf-8")
+    file.write_text(_page(side_by_side, styles, drawn, no_plots, files), encoding="utf-8")
     return file
 
 
-def _page(side_by_side: SideBySide, styles: dict[str, LockStyle], plots: dict[str, Plot], files: dict[str, str]) -> str:
+def _draw(side_by_side: SideBySide, styles: dict[str, LockStyle], to: Path) -> "dict[str, Plot]":
+    """The plot of each workload that has one, saved in `to`."""
+    from lockswap.side_by_side import plots  # loads matplotlib, which an installation may lack
+
+    drawn = {name: plot for name in side_by_side.workloads if (plot := plots.of(side_by_side, name, styles))}
+    for plot in drawn.values():
+        plot.save(to)
+    return drawn
+
+
+def _page(
+    side_by_side: SideBySide,
+    styles: dict[str, LockStyle],
+    drawn: "dict[str, Plot]",
+    no_plots: str | None,
+    files: dict[str, str],
+) -> str:
     changes = [one for line in side_by_side.comparisons for one in line.changes if one]
     return page.render(
         "side_by_side.html.j2",
@@ -65,70 +83,13 @@ def _page(side_by_side: SideBySide, styles: dict[str, LockStyle], plots: dict[st
         title=" and ".join(side_by_side.labels),
         kicker="lockswap: campaigns side by side",
         side_by_side=side_by_side,
-        letters=letters(side_by_side),
-        plots=plots,
+        letters=side_by_side.letters,
+        plots=drawn,
+        no_plots=no_plots,
         downloads=files,
         scale=Scale.of(changes),
         other_machine=differences.other_machine(side_by_side.differences),
     )
-
-
-def letters(side_by_side: SideBySide) -> list[str]:
-    """A, B, C: short names for tables and plots."""
-    return [
-        chr(ord("A") + index) if len(side_by_side.labels) <= 26 else str(index + 1)
-        for index in range(len(side_by_side.labels))
-    ]
-
-
-def _plot(side_by_side: SideBySide, name: str, styles: dict[str, LockStyle]) -> Plot | None:
-    if not any(ratio for line in side_by_side.of(name) for ratio in line.ratios):
-        return None
-    title, against = side_by_side.workload(name).info["title"], side_by_side.workload(name).against
-    panels = []
-    for metric in dict.fromkeys(line.metric.name for line in side_by_side.of(name)):
-        groups = _groups(side_by_side, styles, [line for line in side_by_side.of(name) if line.metric.name == metric])
-        panels.append(
-            Panel(
-                f"{title}: {metric}, ratio of each lock to {against} in each campaign, with its interval",
-                forest.height(groups),
-                partial(forest.draw, groups=groups, title=f"{metric}: ratio to {against}"),
-            )
-        )
-    return plot(
-        f"{name}-sides",
-        f"Ratio to {against} within each campaign, with the 95 % interval; hollow: all but the last campaign; "
-        "grey: the larger noise",
-        panels,
-    )
-
-
-def _groups(
-    side_by_side: SideBySide, styles: dict[str, LockStyle], lines: list[Comparison]
-) -> list[forest.ForestGroup]:
-    groups = []
-    for threads in dict.fromkeys(line.threads for line in lines):
-        here = [line for line in lines if line.threads == threads]
-        marks = []
-        for line in here:
-            for index, letter in enumerate(letters(side_by_side)):
-                cell = line.cells[index]
-                why = cell.failures[0][0] if cell and cell.failures else "not measured"
-                marks.append(
-                    forest.ForestLine(
-                        f"{line.lock}  {letter}" if index == 0 else letter,
-                        line.lock,
-                        styles[line.lock],
-                        line.ratios[index],
-                        f"✗ {why}",
-                        line.rounds[index],
-                        metric=line.metric,
-                        hollow=index < len(side_by_side.labels) - 1,
-                    )
-                )
-        noises = [noise for line in here for noise in line.noises if noise]
-        groups.append(forest.ForestGroup(plural(threads, "thread"), marks, max(noises, default=None)))
-    return groups
 
 
 def _rows(side_by_side: SideBySide) -> Iterable[dict[str, Any]]:

@@ -14,7 +14,6 @@ from lockswap.report.console import listed, open_console, short
 from lockswap.report.tables import COLOR, Entry, new_table, print_whole, ratio_text, width
 from lockswap.side_by_side.campaigns import Comparison, SideBySide
 from lockswap.side_by_side.differences import Difference
-from lockswap.side_by_side.page import letters
 
 
 def show(side_by_side: SideBySide, page: Path) -> None:
@@ -43,7 +42,7 @@ def show(side_by_side: SideBySide, page: Path) -> None:
 def _differences(side_by_side: SideBySide, differing: list[Difference]) -> Table:
     table = new_table()
     table.add_column("", style="dim")
-    for letter, label in zip(letters(side_by_side), side_by_side.labels, strict=True):
+    for letter, label in zip(side_by_side.letters, side_by_side.labels, strict=True):
         table.add_column(f"{letter}: {label}", overflow="fold")
     for line in differing:
         table.add_row(Text(line.what), *(Text(value) for value in line.values))
@@ -73,7 +72,7 @@ def _table(
     table.add_column("figure", no_wrap=True)
     table.add_column("threads" if intervals else "thr", justify="right")
     table.add_column("lock", no_wrap=True)
-    marks = letters(side_by_side)
+    marks = side_by_side.letters
     for number in ratios:
         table.add_column(f"ratio in {marks[number]}" if intervals else marks[number], no_wrap=True)
     for number in changes:

@@ -130,7 +130,7 @@ class _Converter:
         if self._unplaced:
             notes.append(f"{self._unplaced} faults are left out: where they were nothing was mapped, or not so")
         if self._moved:
-            notes.append(f"{self._moved} pages were moved by mremap: they are mapped anew, and empty")
+            notes.append(f"{self._moved} pages were moved by mremap: they are mapped again, and empty")
         there = [(r.start, r.end) for r in self._there.within(0, 1 << 52)]
         return Trace(self._heap or 1, there, steps, len(number), self._synthesises, notes)
 

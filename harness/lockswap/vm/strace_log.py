@@ -39,7 +39,7 @@ def read(lines: Iterable[str]) -> list[Call | End]:
     for number, line in enumerate(lines, 1):
         match = _LINE.match(line.rstrip("\n"))
         if match is None:
-            raise ValueError(f"line {number} is no line of strace's: {line[:60]!r}")
+            raise ValueError(f"line {number} is not a line of strace's output: {line[:60]!r}")
         thread, at, text = int(match[1]), int(match[2]) * 10**9 + int(match[3]), match[4]
         if text.startswith(("+++ exited", "+++ killed")):
             begun.pop(thread, None)

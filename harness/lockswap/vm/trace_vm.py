@@ -20,7 +20,7 @@ def run(command: list[str], out: Path, synthesise: bool, all_processes: bool = F
     """Returns the program's exit status; 128 + N after signal N."""
     strace = shutil.which("strace")
     if strace is None:
-        raise UserError("trace-vm needs strace, which is not installed; 'apt-get install strace'")
+        raise UserError("trace-vm needs strace, which is not installed; install it with 'apt-get install strace'")
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise UserError(f"--out {out}: not a file in a folder that exists; make the folder first")
     path = program.resolve(command[0])
@@ -38,7 +38,7 @@ def run(command: list[str], out: Path, synthesise: bool, all_processes: bool = F
                 events = strace_log.read(opened)
             found = None if line is None else faults.read(folder)
         except FileNotFoundError as error:
-            raise UserError("strace wrote nothing; what it said stands above") from error
+            raise UserError("strace wrote nothing; its message is above") from error
         except (ValueError, subprocess.CalledProcessError) as error:
             raise UserError(f"the recording cannot be read: {error}") from error
     if not any(isinstance(event, strace_log.Call) for event in events):

@@ -6,8 +6,8 @@
 //   releases and another thread of the node waits, it leaves the global lock to that thread and
 //   releases only the local one: lock and data stay in the node's caches. After `kMost` hand-offs
 //   in a row it releases both.
-//   A try takes the global lock alone, and so does a timed acquisition: a thread that had the local
-//   lock and was about to give up would be in the way of others that would get it.
+//   A try or a timed acquisition takes the global lock alone, because a thread that has the local
+//   lock and may give up would keep others of its node from the global one.
 // State: the global lock, and for each node a local one and `kept`: how many times in a row the
 //   node has passed the global lock on; 0: the next holder of the local lock has to acquire the
 //   global one. The caller says where they lie, and remembers which node's lock the holder has.
@@ -35,7 +35,8 @@ template <class Lock>
 concept CohortLock = requires(Lock& lock, const Lock& glimpse) {
   lock.lock();
   lock.unlock();
-  // For the holder: whether another thread waits. If so, that thread will not go away.
+  // Called by the holder. Returns whether another thread waits; if so, that thread will not give
+  // up.
   { glimpse.contended() } -> std::same_as<bool>;
   { glimpse.idle() } -> std::same_as<bool>;  // whether nobody has it
 };
@@ -47,7 +48,7 @@ class Cohorting {
     Local lock;
     typename P::template atomic<std::uint32_t> kept;
 
-    // In a forked child (LockCore). relaxed: the fork handed on what threads did.
+    // Called in a forked child (LockCore). relaxed: the fork handed on what threads did.
     void repair_after_fork(bool held) noexcept {
       lock.repair_after_fork(held);
       if (!held) kept.store(0, relaxed);
@@ -60,7 +61,8 @@ class Cohorting {
     if (node.kept.load(relaxed) == 0) global.lock();
     P::check([&global] { return !global.idle(); });
   }
-  // For the holder, here and below; its node, or nullptr if it has the global lock alone.
+  // Called by the holder, here and below. `node` is its node, or nullptr if it has the global lock
+  // alone.
   static void unlock(Global& global, Node* node) noexcept {
     if (node != nullptr) {
       P::check([node] { return !node->lock.idle(); });
@@ -73,7 +75,7 @@ class Cohorting {
     global.unlock();
   }
 
-  // Whether another thread waits. It will not go away.
+  // Returns whether another thread waits, which will not give up then.
   static bool contended(const Global& global, const Node* node) noexcept {
     return (node != nullptr && node->lock.contended()) || global.contended();
   }

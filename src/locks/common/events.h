@@ -39,10 +39,10 @@ enum class Event : std::uint8_t {
   kCount,
 };
 
-// Where events are counted.
+// A place where events are counted.
 template <class Count>
 concept EventCounter = requires(const void* object, Event event, std::uint64_t n) {
-  // It happened to that object, once, or so many times. By any thread; orders nothing.
+  // Records one event, or n of them, on the object. Thread-safe; imposes no ordering.
   Count::on(object, event);
   Count::on(object, event, n);
 };

@@ -42,8 +42,8 @@ class EventualHead : protected EventualFlags<P, Layout> {
   static constexpr std::uint32_t kQueueChannel = 1;  // on `wakes`: queued threads
   static constexpr std::uint32_t kAgainChannel = 4;  // the same, of those that were woken and lost
 
-  // For the thread that has set kHasHead. Returns true if it has the lock, false if the deadline
-  // has passed.
+  // Called by the thread that has set kHasHead. Returns true if it has the lock, false if the
+  // deadline has passed.
   bool wait_as_head(const Deadline* deadline) noexcept {
     Request request(*this, deadline);
     Value keeps = 0;  // kRealTime, once it has slept as a real-time waiter
@@ -66,7 +66,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
     }
   }
 
-  // For a thread with a real-time policy. Returns as wait_as_head does.
+  // Called by a thread with a real-time policy. Returns what wait_as_head does.
   [[gnu::noinline]] bool wait_as_real_time(const Deadline* deadline) noexcept {
     Value keeps = 0;  // kRealTime, once it has slept
     unsigned rechecks = 0;
@@ -102,21 +102,21 @@ class EventualHead : protected EventualFlags<P, Layout> {
     }
   }
 
-  // The calling thread's real-time priority, or 0 if it has no such policy.
+  // Returns the calling thread's real-time priority, or 0 if it has no such policy.
   static std::uint32_t own_priority() noexcept {
     if constexpr (W::kParks) return P::priority_of(P::tid());
     return 0;
   }
   static bool is_real_time() noexcept { return own_priority() != 0; }
-  // Whether a reader of that priority has to wait, because a sleeping writer's is as high.
+  // Returns whether a reader of that priority has to wait, because a sleeping writer's is as high.
   bool is_behind(Value v, std::uint32_t priority) const noexcept {
     return priority != 0 && (v & kRealTime) != 0 && P::waiting_priority(&word_) >= priority;
   }
 
-  // How long a thread sleeps until it rechecks whether the lock is reserved for a thread that
-  // doesn't come. While the holder stays in, rechecks find nothing, so each sleep after the second
-  // one is four times as long as the one before, up to kLongestRecheck. A stopped thread therefore
-  // delays the others for at most a few times as long as they have waited already.
+  // Returns how long a thread sleeps until it rechecks whether the lock is reserved for a thread
+  // that doesn't come. While the holder stays in, rechecks find nothing, so each sleep after the
+  // second one is four times as long as the one before, up to kLongestRecheck. A stopped thread
+  // therefore delays the others for at most a few times as long as they have waited already.
   static std::uint64_t recheck_after(unsigned rechecks) noexcept {
     constexpr unsigned kMostFourfold = 3;
     const unsigned fourfold = rechecks == 0 ? 0 : std::min(rechecks - 1, kMostFourfold);
@@ -126,7 +126,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
   static std::uint64_t first_backoff() noexcept {
     return std::clamp<std::uint64_t>(P::hand_off_after() / 16, 1, kLongestFirstBackoff);
   }
-  // Sleeps; nothing ends that earlier.
+  // Sleeps until `end`; no wake-up ends that earlier.
   void back_off_until(const Deadline& end) noexcept {
     // relaxed: it hands nothing on.
     W::sleep(wakes_, relaxed, 0, kNobodysChannel, &end, [](std::uint32_t) { return false; });
@@ -163,7 +163,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
  private:
   static constexpr bool kHasReaders = Layout::kReaders != 0;
   static constexpr bool kRechecks = W::kParks || Layout::kPhase != 0;
-  // Nanoseconds, all three.
+  // All three are in nanoseconds.
   static constexpr std::uint64_t kLongestFirstBackoff = 30'000, kLongestBackoff = 250'000;
   static constexpr std::uint64_t kLongestRecheck = 10'000'000'000;
   // How many times LOCKSWAP_HANDOVER_US the head waiter of a mutex sleeps for before it requests a
@@ -186,27 +186,27 @@ class EventualHead : protected EventualFlags<P, Layout> {
 
     void make() noexcept { is_made_ = true; }
     bool is_made() const noexcept { return is_made_; }
-    // When a sleep ends that nobody ends earlier.
+    // Returns when a sleep ends if no wake-up ends it earlier.
     Deadline sleeps_until(const Deadline* deadline) const noexcept {
       if (!is_made_) return was_passed_ ? due_ : unpassed_;
       // Queued threads recheck: a woken real-time waiter may have been stopped, and so may a reader
       // for whose phase this one waits.
       return within(deadline, kRechecks ? recheck_after(rechecks_) : 0);
     }
-    // It was woken, and another thread was faster.
+    // Called when it was woken and another thread was faster.
     void lost() noexcept {
       was_passed_ = true;
       in_same_phase_ = false;
       rechecks_ = 0;
     }
-    // Until when it backs off then. The time until its request goes on.
+    // Returns until when it then backs off. The time until its request is due keeps running.
     Deadline backs_off() noexcept {
       const Deadline end = within(&due_, backoff_);
       backoff_ = std::min(2 * backoff_, kLongestBackoff);
       return end;
     }
-    // A sleep has ended by itself. Returns true if a phase of readers has to end: there were two
-    // such sleeps in a row, as the phase may have begun just before the first one ended.
+    // Called when a sleep has ended by itself. Returns true if a phase of readers has to end: there
+    // were two such sleeps in a row, as the phase may have begun just before the first one ended.
     bool timed_out() noexcept {
       const bool ends_phase = is_made_ && in_same_phase_;
       in_same_phase_ = is_made_;
@@ -216,8 +216,8 @@ class EventualHead : protected EventualFlags<P, Layout> {
     }
 
    private:
-    // Nobody takes a mutex past a head waiter that sleeps until a release wakes it. Readers may
-    // come in past one.
+    // Nobody can bypass the head waiter of a mutex before a release has woken it. Readers can
+    // bypass that of an rwlock.
     bool was_passed_ = !W::kParks || kHasReaders;
     bool is_made_;
     bool in_same_phase_ = false;
@@ -226,8 +226,8 @@ class EventualHead : protected EventualFlags<P, Layout> {
     Deadline due_, unpassed_;
   };
 
-  // How long it is until the lock may be handed off again. Where it has no room for the time of the
-  // last hand-off, each head waiter waits for the whole time.
+  // Returns how long it is until the lock may be handed off again. If the lock has no room for the
+  // time of its last hand-off, each head waiter waits for the whole time.
   std::uint64_t rest_of_ration() const noexcept {
     if constexpr (kHasReaders) {
       // relaxed: the update that set kHasHead has acquired (take_place, recheck). The one in
@@ -243,13 +243,14 @@ class EventualHead : protected EventualFlags<P, Layout> {
   static std::uint32_t stamp() noexcept {
     return std::max<std::uint32_t>(static_cast<std::uint32_t>(P::now() >> kStampShift), 1);
   }
-  // Readers come in past the head waiter until it requests a hand-off, and one of those that are in
-  // may not be running. A writer's release wakes the head waiter.
+  // Returns whether only readers keep the head waiter out. More of them come in until it requests a
+  // hand-off, and one that is in may not be running. (A writer would wake the head waiter as it
+  // leaves.)
   bool waits_for_readers() const noexcept {
     const Value v = word_.load(relaxed);  // it decides nothing but times
     return (v & kLocked) == 0 && (v & Layout::kReaders) != 0;
   }
-  // For a writer with a real-time policy that is about to sleep, and finds v.
+  // Called by a writer with a real-time policy that has found v and is about to sleep.
   void note_priority(std::uint32_t priority, Value v) noexcept {
     if constexpr (kHasReaders) {
       if (priority != 0) P::note_waiting_priority(&word_, priority, (v & kRealTime) != 0);
@@ -287,7 +288,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
     return false;
   }
   // After a hand-off the next queued thread becomes the head waiter while this one has the lock:
-  // where so many wait, the time that a thread takes to wake up should not be added to each turn.
+  // if many threads wait, the time that a thread takes to wake up should not be added to each turn.
   [[gnu::noinline]] void wake_early() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange in designate_waker decides
     while (needs_waker(v)) {
@@ -320,7 +321,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
              !word_.compare_exchange(v, v & ~Layout::kPhase, relaxed)) {}
     }
   }
-  // The deadline has passed. Returns true if the lock was free, and is held now.
+  // Called when the deadline has passed. Returns true if the lock was free, and is held now.
   bool give_up(Value keeps) noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
     for (;;) {

@@ -25,7 +25,7 @@ struct EventualLockWord {
   struct More {};
 };
 
-// Releases of a lane are those of threads that waited: what others do is not seen there.
+// Only threads that waited release a lane, so releases there say nothing about the others.
 struct EventualLaneWord : EventualLockWord {
   static constexpr bool kThrottles = false;
 };
@@ -39,7 +39,8 @@ class EventualLock : EventualQueue<P, W, Word> {
   void lock() noexcept {
     if (fast_lock() != 0) slow_lock(0);
   }
-  // The two parts of it (FastMutexCore). It leaves nothing undone, so kNotBegun never comes.
+  // The two stages of lock (FastMutexCore). The first one always takes effect, so it never returns
+  // kNotBegun.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
   [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
     std::uint32_t v = 0;

@@ -4,8 +4,8 @@
 //
 // Steps of a waiter:
 //   0. it backs off where one running thread alone is faster than several
-//      (platform/adaptive/contention_throttle.h); and it backs off and looks again while another
-//      waiter is being woken, where the lock is seldom busy (platform/adaptive/backoff.h)
+//      (platform/adaptive/contention_throttle.h); and it backs off and rechecks while another
+//      waiter is being woken, if the lock is seldom busy (platform/adaptive/backoff.h)
 //   1. without a head waiter and a queue it becomes the head waiter. Else it counts itself into the
 //      queue, and sleeps on `wakes`
 //   2. when it is woken it takes the lock if that is free, else it becomes the head waiter if there
@@ -28,7 +28,7 @@
 //   sleeper that the same release woke, once. Each is the head waiter for LOCKSWAP_HANDOVER_US at
 //   most, and then has the lock next. A signal handler, or a recheck, puts a sleeper at the end of
 //   the kernel's queue. Under spin and yield nobody sleeps, and no thread is a real-time waiter:
-//   the head waiter is the first that looks, and then has the lock next.
+//   the head waiter is the first thread that polls, and then has the lock next.
 // Space: no nodes. Where the count is full, a thread yields instead of joining the queue.
 #pragma once
 
@@ -88,7 +88,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     return false;
   }
 
-  // Returns true if the lock is held, false if the deadline (nullptr: none) has passed.
+  // Returns true if the lock is held, false if the deadline (nullptr for none) has passed.
   [[gnu::noinline]] bool take_slowly(const Deadline* deadline) noexcept {
     if (const std::uint64_t time = advised_backoff(deadline); time != 0) back_off(time);
     if (spin([this] { return take_free(); })) return true;
@@ -99,7 +99,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
 
   // Returns for how many nanoseconds a thread that has found the lock taken should back off before
   // it goes on, because one running thread alone gets more done than several; 0: not at all. A call
-  // with a deadline never does. The thread must not wait here yet: to others it has not come.
+  // with a deadline never does. The thread must not be queued yet: to others it has not arrived.
   std::uint64_t advised_backoff(const Deadline* deadline) noexcept {
     if (!W::kParks || !Layout::kThrottles || P::hand_off_after() == 0) return 0;
     if (deadline != nullptr && !has_no_time(*deadline)) return 0;
@@ -120,8 +120,8 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
 
   // Waking a thread may take a time slice, if the kernel has put it behind a running one, and
   // nobody else is woken meanwhile: if this thread slept, its processor would be idle for that
-  // long. So it backs off and looks again, where that pays (platform/adaptive/backoff.h). It isn't
-  // queued yet: to others it has not come.
+  // long. So it backs off and rechecks, if that pays (platform/adaptive/backoff.h). It isn't queued
+  // yet: to others it has not arrived.
   bool take_after_backoff(const Deadline* deadline) noexcept {
     const Value v = word_.load(relaxed);  // it decides nothing but times
     const bool one_is_coming = (v & kWaking) != 0 || (v & (kHasHead | kHeadSleeps)) == kHasHead;
@@ -168,7 +168,8 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     wake_next(v, designated);
   }
 
-  // Without a head waiter failed tries are of one that has had the lock since.
+  // Clears the failed tries if there is no head waiter: the one that they were about has had the
+  // lock since.
   static Value without_old_tries(Value v) noexcept {
     return (v & kHasHead) != 0 ? v : v & ~kFailedTries;
   }
@@ -233,7 +234,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     return word_.compare_exchange(v, next, acquire);  // as take_free
   }
 
-  // For a thread that has counted itself, and had loaded `wakes` before.
+  // Called by a thread that had loaded `wakes` before it counted itself.
   bool wait_in_queue(std::uint32_t wakes, const Deadline* deadline) noexcept {
     bool was_reserved = false;  // at the last recheck
     std::uint32_t channel = kQueueChannel;
@@ -268,7 +269,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
       if (parked != Parked::interrupted) return parked;  // that is no wake-up
     }
   }
-  // What a queued thread is after it has rechecked.
+  // What a queued thread becomes when it has rechecked.
   enum class Next : std::uint8_t { holder, head, real_time_waiter, sleeper };
   Next recheck(bool takes_reserved, bool& is_reserved) noexcept {
     Value v = word_.load(relaxed);  // the compare-exchanges decide
@@ -293,7 +294,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     }
   }
 
-  // The deadline has passed. Returns true if the lock was free, and is held now.
+  // Called when the deadline has passed. Returns true if the lock was free, and is held now.
   bool leave_queue() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
     for (;;) {

@@ -1,12 +1,12 @@
 // Concurrency restriction: of the threads that wait for a lock, about as many as there are
-// processors wait in the lock's own line, and the others wait aside. What mutex/gcr.h and rw/gcr.h
-// have in common.
+// processors wait in the lock's own queue, and the others wait outside. What mutex/gcr.h and
+// rw/gcr.h have in common.
 //
 // Paper: D. Dice, A. Kogan, "Avoiding scalability collapse by restricting concurrency" (Euro-Par
 //   2019): GCR, a layer over any lock, with an active set and passive threads.
-// Why: a lock with a line hands itself to the thread that is next in it. Where more threads wait
-//   than there are processors, that one sleeps, or has lost its processor, so that each turn takes
-//   as long as a thread needs to wake up.
+// Why: a lock with a queue hands itself to the thread that is next. If more threads wait than there
+//   are processors, that one sleeps, or has lost its processor, so that each turn takes as long as
+//   a thread needs to wake up.
 // Idea: beside the lock there is a lane for each processor, an eventual lock (eventual_lock.h).
 //   A thread that finds the lock busy passes the lane of the processor that it runs on, and keeps
 //   that until it has the lock. So one thread a lane is active, and the rest of the lane is
@@ -18,13 +18,14 @@
 // Invariants: a thread has at most one lane of a lock, and holds none when it has that lock, or has
 //   given up. So no thread waits for a lane while it keeps others from the lock, unless it holds
 //   the lock already.
-// Fairness: in the line that of the lock below; before it, eventual_queue.h's, for each lane. A
-//   thread that finds the lock below free takes it past those that are passive.
+// Fairness: that of the lock below for the threads in its queue, and eventual_queue.h's in each
+//   lane. A thread that finds the lock below free takes it past those that are passive.
 // Liveness: a thread that has waited for P::take_back() in a lane goes on without it. So a thread
-//   that was stopped on its way from the lane into the line keeps others for that long at most; and
-//   a reader whose patience is over, and which another one in the lock may wait for, does the same.
+//   that was stopped on its way from the lane into the queue keeps others for that long at most;
+//   and a reader whose patience is over, and which another one in the lock may wait for, does the
+//   same.
 // Deviations: the paper counts the threads that have the lock, too, and moves one into the active
-//   set when the set is empty, or every so many releases. Here a release is the lock's own, and the
+//   set when the set is empty, or at every N-th release. Here a release is the lock's own, and the
 //   holder no longer counts; sets are by processor, and change by time.
 // Space: 128 bytes a CPU, and 256 with the lock below; and that one's block, if it has one.
 // Destroy is safe where it is in the lock below: a thread leaves its lane before it returns.
@@ -43,7 +44,7 @@
 
 namespace lockswap {
 
-// What a lock under restriction says of itself, by what the lock below does.
+// The description of a lock under restriction, made from that of the lock below.
 constexpr LockInfo gcr_info(const LockInfo& below, unsigned instructions) {
   return {
       .summary =
@@ -57,7 +58,7 @@ constexpr LockInfo gcr_info(const LockInfo& below, unsigned instructions) {
       .instructions = instructions};
 }
 
-// Two lines each: processors fetch them in pairs.
+// Each takes two cache lines, because processors fetch lines in pairs.
 template <Platform P, class Lock>
 struct alignas(128) LanesHead : BlockStart<P> {
   alignas(128) Lock lock;
@@ -117,13 +118,13 @@ class Lanes : public BlockLock<P, User, PartsPer::cpu> {
   }
 
  protected:
-  // What a thread that waits has passed; it leaves it when it has the lock, or gives up.
+  // The lane that a waiting thread has passed, which it leaves when it has the lock or gives up.
   class Pass {
    public:
-    // nullptr: without a deadline.
+    // A null deadline means none.
     Pass(Head& h, const Deadline* deadline) noexcept : lane_(&State::part(h, P::cpu())) {
       if (lane_->gate.fast_lock() == 0) return;
-      // A point in time, since the lane begins to wait more than once.
+      // A point in time, because the lane begins to wait more than once.
       const Deadline soon = P::due(within(deadline, P::take_back()));
       if (!lane_->gate.lock_until(&soon)) lane_ = nullptr;
     }

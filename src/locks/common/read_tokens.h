@@ -39,7 +39,7 @@ struct ReadTokens {
       return core.try_read_lock();
     }
   }
-  // Inline: fast_unlock of a core without a fast way out is this.
+  // Inline, because this is also fast_unlock of a core without a fast release.
   [[gnu::always_inline]] static bool unlock(Core& core, std::uint32_t token) noexcept {
     if constexpr (kHasTokens) {
       return core.read_unlock(token);

@@ -8,7 +8,7 @@
 // An object's bytes may be anything: those of a lock in a file that another process wrote, or
 // memory that never was a lock and is destroyed. So no pointer is followed that isn't known to be
 // that of a block of this process. Off the fast path, Blocks::is_block and the block's owner say
-// so. On it something says so that needs no look at the block (KnownBy).
+// so. On the fast path the object itself says so, without a look at the block (KnownBy).
 //
 // A lock that is destroyed while threads hold it keeps its block, so that they can release it. When
 // they have, the block is found to be lost.
@@ -37,18 +37,18 @@ concept BlockHead = requires(Head& head) {
   requires std::same_as<decltype(head.owner), typename P::template atomic<std::uint64_t>>;
 };
 
-// What such a head may begin with, instead of naming the two itself.
+// A base class that has these two members.
 template <Platform P>
 struct BlockStart {
   typename P::template atomic<std::uint64_t> owner;
   typename P::template atomic<std::uint32_t> link;
 };
 
-// The lock that has such a block.
+// A lock that has such a block.
 template <class Lock, class Head>
 concept HasSideBlock = requires(Head& head) {
-  // Whether nobody holds the lock of that block, waits for it, or is about to leave it. Changes
-  // nothing. By any thread, also when the block has got another lock meanwhile.
+  // Returns whether nobody holds the block's lock, waits for it, or is about to leave it. Changes
+  // nothing. May be called by any thread, even when the block has got another lock meanwhile.
   { Lock::is_idle(head) } -> std::same_as<bool>;
 };
 
@@ -87,7 +87,7 @@ class SideBlock {
  public:
   using Blocks = typename P::template blocks<Head, Part>;
 
-  // Also gets it.
+  // Gets a block if there is none.
   [[gnu::always_inline]] Head& head() noexcept {
     if (pointer_.is_known()) [[likely]] {
       // With a seal there is a block: the process has asked for its stamp before it came here.
@@ -98,7 +98,7 @@ class SideBlock {
     }
     return open();
   }
-  // nullptr: there is none yet, so nobody has come.
+  // Returns nullptr if there is none yet, so nobody has come.
   [[gnu::always_inline]] Head* peek() const noexcept {
     if (!pointer_.is_known()) [[unlikely]]
       return find();
@@ -110,7 +110,7 @@ class SideBlock {
     Head* const h = there();
     return is_block(h) && is_mine(*h) ? h : nullptr;
   }
-  // For the holder: the lock had a block, and still has, wherever its bytes are.
+  // Called by the holder: the lock has a block, wherever its bytes are now.
   [[gnu::always_inline]] Head& held() const noexcept { return *there(); }
   static Part& part(Head& head, std::uint32_t i) noexcept { return Blocks::part(head, i); }
   // Calls f(part, its number) until it returns false. Returns true if it never did.
@@ -122,9 +122,9 @@ class SideBlock {
     return true;
   }
 
-  // The lock is destroyed, or its object will be initialised: no thread will acquire it. Its bytes
-  // may be anything. at_rest(head) says whether its block is free; if it is not, holders may still
-  // come to it by the object.
+  // Called when the lock is destroyed, or its object is about to be initialised, so no thread will
+  // acquire it. Its bytes may be anything. at_rest(head) says whether its block is free; if it is
+  // not, holders may still come to it by the object.
   template <class AtRest>
   void close(AtRest at_rest) noexcept {
     Head* const h = find();
@@ -137,8 +137,8 @@ class SideBlock {
       Blocks::give(*h);
     }
   }
-  // For a thread that found the object in memory that another process uses, too: the pointer may be
-  // that one's. A seal says so anyway.
+  // Called by a thread that found the object in memory which another process uses, too: the pointer
+  // may be that process's. (With a seal, the seal shows that.)
   void forget_strange() noexcept {
     if constexpr (kKnown == KnownBy::contract) {
       std::uint64_t seen = pointer_.block.load(relaxed);  // the next line decides
@@ -147,7 +147,8 @@ class SideBlock {
   }
 
  private:
-  // Beside the address in `owner`. 0: the block is its lock's, and free blocks have no address.
+  // Flags beside the address in `owner`. Without them the block is its lock's; free blocks have no
+  // address.
   static constexpr std::uint64_t kOpening = 1;  // the lock may not point to it yet
   static constexpr std::uint64_t kDoubted = 2;  // somebody is asking whether it is lost
   static constexpr std::uint64_t kStates = kOpening | kDoubted;
@@ -182,7 +183,8 @@ class SideBlock {
         return claim_block(mine);
     }
   }
-  // The lock points to this block of its own. Other threads may do the same; doubts end here.
+  // Notes that the lock points to this block of its own, which ends doubts. Other threads may do
+  // the same.
   Head& claim_block(Head& h) noexcept {
     for (std::uint64_t owner = h.owner.load(relaxed); owner != address();) {
       // release: that the lock points to it; pairs with is_lost.
@@ -192,7 +194,7 @@ class SideBlock {
     return h;
   }
 
-  // Whether the block belonged to a lock that no longer exists. If so, it is nobody's now.
+  // Returns whether the block belonged to a lock that no longer exists. If so, it is free now.
   //
   // Only its own lock can point to a block that is neither free nor being opened, and a lock never
   // begins to point to such a block: so if it does not point to it once, it never will. kDoubted is
@@ -217,13 +219,13 @@ class SideBlock {
   SidePointer<P, kKnown> pointer_;
 };
 
-// How many parts a block has.
+// What a block has a part for.
 enum class PartsPer { cpu, node };
 
-// What each lock with a block is, a BlockCore: it derives from this, which is its friend, and has
+// The base class of each lock with a block (BlockCore). The lock makes it a friend, and has
 //   State, state_        a SideBlock
 //   is_idle(head)        see HasSideBlock
-// and two more if that is not all:
+// and, if it needs them:
 //   await_leavers(head)  waits for threads that are about to leave
 //   end_holds(head)      ends read holds
 template <Platform P, class Lock, PartsPer kPer>
@@ -235,14 +237,14 @@ class BlockLock {
     return h == nullptr || Lock::is_idle(*h);
   }
   void use() noexcept { state().head(); }
-  // What threads hold, they may still release.
+  // Threads may still release what they hold.
   void destroy() noexcept {
     state().close([](auto& head) {
       Lock::await_leavers(head);
       return Lock::is_idle(head);
     });
   }
-  // What they held ends.
+  // Ends what threads hold.
   void before_init() noexcept {
     state().close([](auto& head) {
       Lock::await_leavers(head);

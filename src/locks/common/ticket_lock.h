@@ -14,10 +14,10 @@
 //   acquisition cannot give its number back: it tries whenever another number is shown, and gets
 //   nothing as long as others draw numbers without a pause.
 // Space: 2^30 waiting threads.
-// Deviations: `shown` says whether somebody may sleep. A release takes the flags away and wakes
-//   those waiters whose number has the next one's remainder by 32, or, with
-//   kSleepersWithoutNumber, all waiters; the thread that gets the turn sets kSleepers again for the
-//   others. Any thread may release the lock, as a cohort's global lock needs it.
+// Deviations: `shown` says whether somebody may sleep. A release clears the flags and wakes the
+//   waiters whose number equals the next one modulo 32, or, with kSleepersWithoutNumber, all
+//   waiters; the thread that gets the turn sets kSleepers again for the others. Any thread may
+//   release the lock, as a cohort's global lock needs it.
 // Destroy is safe: the last access is the exchange of the release; a wake may follow.
 #pragma once
 
@@ -37,10 +37,11 @@ class TicketLock {
   void lock() noexcept {
     if (const std::uint64_t arrival = fast_lock(); arrival != 0) slow_lock(arrival);
   }
-  // The two parts of it (FastMutexCore). It leaves nothing undone, so kNotBegun never comes.
+  // The two stages of lock (FastMutexCore). The first one always takes effect, so it never returns
+  // kNotBegun.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
   [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
-    // relaxed: a number orders nothing; the line is joined by watching `shown`.
+    // relaxed: a number orders nothing; the thread joins the queue by watching `shown`.
     const std::uint32_t mine =
         (is_alone() ? next_.fetch_add_alone(1) : next_.fetch_add(1, relaxed)) & kNumber;
     // acquire: pairs with the release in fast_unlock.
@@ -102,7 +103,7 @@ class TicketLock {
             (before & kSleepersWithoutNumber) != 0 ? kAnyChannel : channel_of(number(before) + 1));
   }
 
-  // For the holder: how many threads wait. They will not go away.
+  // Called by the holder. Returns how many threads wait; none of them will give up.
   std::uint32_t waiting() const noexcept {
     // relaxed: what is missed has come just now.
     return (next_.load(relaxed) - number(shown_.load(relaxed)) - 1) & kNumber;
@@ -144,8 +145,8 @@ class TicketLock {
   static std::uint32_t channel_of(std::uint32_t n) noexcept { return 1u << n % 32; }
 
   // The release that gave this turn woke one thread; others behind it may sleep on. The number of a
-  // sleeper is seen here: it lay down (release, in the wait policy) before this turn was given
-  // (acquire, in fast_lock or slow_lock). A thread that lies down later sets the flag itself.
+  // sleeper is seen here: it fell asleep (release, in the wait policy) before this turn was given
+  // (acquire, in fast_lock or slow_lock). A thread that falls asleep later sets the flag itself.
   void rearm_sleepers(std::uint32_t mine) noexcept {
     P::check([this, mine] { return number(shown_.load(relaxed)) == mine; });
     if constexpr (W::kParks) {

@@ -35,11 +35,12 @@
 
 namespace lockswap {
 
-// A line of its own: a thread spins on it.
+// It has a cache line of its own, because a thread spins on it.
 template <Platform P>
 struct alignas(64) ClhNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free
-  // kShut, kSleepers; 0: released. Else the node before, shifted: its thread has given up.
+  // kShut and kSleepers, or 0 if it is released. Otherwise its thread has given up, and this is the
+  // node before, shifted.
   typename P::template atomic<std::uint32_t> state;
 };
 
@@ -66,8 +67,8 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     // acquire: that node is shut before it is found here; pairs with the exchange that put it
     // there.
     Handle before = tail_.load(acquire);
-    // relaxed: it decides only whether to come into the queue. The node may be another lock's
-    // already; then this one's holder has left since this thread looked.
+    // relaxed: it decides only whether to join the queue. The node may be another lock's already;
+    // then this one's holder has left since this thread looked.
     if (before != 0 && is_shut(Nodes::at(before).state.load(relaxed))) return false;
     Handle me = Nodes::take();
     Nodes::at(me).state.store(kShut, relaxed);           // as in enter
@@ -103,7 +104,8 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     return true;
   }
 
-  // The object ends; nobody holds the lock or waits. Gives back what those left that gave up.
+  // Called at the end of the object, when nobody holds the lock or waits. Gives back the nodes of
+  // threads that gave up.
   void destroy() noexcept {
     // relaxed, both: idle() has acquired them, and nobody changes them any more.
     for (Handle h = tail_.load(relaxed); h != 0;) {
@@ -158,10 +160,10 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
   //
   // Two threads that give up at once, one behind the other, may each rely on the other: the first
   // finds a thread behind, and leaves its node to that one, which finds the first still waiting,
-  // and takes its own node out. So each looks again after its update, a Dekker pair:
+  // and takes its own node out. So each rechecks after its update, which makes a Dekker pair:
   //   the first   1. says that it is gone    2. looks whether its node is the newest
   //   the second  1. makes it the newest     2. looks whether its thread is gone
-  // A thread that sees it comes into the queue again behind that node, gives it back as any waiter
+  // A thread that sees this joins the queue again behind that node, gives it back as any waiter
   // does, and gives up once more.
   bool give_up(Handle before, Handle& me) noexcept {
     for (;;) {

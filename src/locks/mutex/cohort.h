@@ -30,7 +30,7 @@
 
 namespace lockswap {
 
-// Two lines each: processors fetch them in pairs.
+// Each takes two cache lines, because processors fetch lines in pairs.
 template <Platform P, class Global>
 struct alignas(128) CohortMutexHead : BlockStart<P> {
   typename P::template atomic<std::uint32_t> node;

@@ -21,7 +21,7 @@ template <Platform P, LineWaitPolicy<P> W>
 class EventualMutex : public EventualLock<P, W> {
  public:
   static constexpr Claims kClaims{.sleepers_in_order = true};
-  // Exploration has cases for that, in which its times are short.
+  // Exploration has cases for this, in which the lock's times are short.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo{
       .summary = "a running thread takes a free lock; waiters get it by rationed hand-offs",

@@ -34,7 +34,7 @@ class GcrMutex : public Lanes<P, W, Lock, GcrMutex<P, W, Lock>> {
 
  public:
   static constexpr Claims kClaims{};
-  // As of the lanes: exploration has cases for that, in which its times are short.
+  // The lanes ration them; exploration has cases for that, in which their times are short.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo = gcr_info(Lock::kInfo, Lock::kInfo.instructions + 47);
 

@@ -35,11 +35,12 @@
 
 namespace lockswap {
 
-// A line of its own: its thread spins on it.
+// It has a cache line of its own, because its thread spins on it.
 template <Platform P>
 struct alignas(64) McsNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free; else the next node
-  // kShut, kSleepers; 0: open. Else the lock's address and kAbandoned: its thread has given up.
+  // kShut and kSleepers, or 0 if it is open. Otherwise its thread has given up, and this is the
+  // lock's address and kAbandoned.
   typename P::template atomic<std::uint64_t> gate;
 };
 
@@ -133,10 +134,11 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
     return reinterpret_cast<std::uintptr_t>(this) | kAbandoned;
   }
 
-  // Takes over a node in the queue whose thread has given up, or returns 0 if it finds none. Looks
-  // only as long as the lock has the same holder, because a release passes over such nodes.
+  // Takes over a node in the queue whose thread has given up, or returns 0 if it finds none.
+  // Searches only as long as the lock has the same holder, because a release passes over such
+  // nodes.
   [[gnu::noinline]] Handle take_over() noexcept {
-    // relaxed, all: a wrong way does no harm, since the compare-exchange knows this queue's nodes,
+    // relaxed, all: a wrong turn does no harm, since the compare-exchange knows this queue's nodes,
     // and what has to be seen of them comes with the lock.
     const Handle holder = holder_.load(relaxed);
     Handle h = holder;

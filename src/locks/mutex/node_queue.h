@@ -16,7 +16,7 @@
 
 namespace lockswap {
 
-// Lock, which is made of this, has
+// Lock derives from this, and has
 //   renew(me)        makes a node ready for the queue; is_new(me): it is as renew made it
 //   slow_lock(arrival), slow_unlock(rest): see FastMutexCore
 template <class Lock, Platform P, class NodeOf>
@@ -63,8 +63,8 @@ class NodeQueue {
   }
 
   // --- in a forked child; see mutex_contract.h. relaxed: the fork handed on what threads did.
-  // Returns true if it is free, or held if `held`, and there is nothing else to it. Others may be
-  // using it already, and then the answer does not matter.
+  // Returns true if the lock is free (with `held`, held) and has no other trace. If others use it
+  // already, the answer is ignored.
   bool needs_no_repair(bool held) const noexcept {
     const Handle holder = holder_.load(relaxed);
     if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;

@@ -29,7 +29,7 @@
 
 namespace lockswap {
 
-// Two lines each: processors fetch them in pairs.
+// Each takes two cache lines, because processors fetch lines in pairs.
 template <Platform P>
 struct alignas(128) PerCpuMutexHead : BlockStart<P> {
   typename P::template atomic<std::uint32_t> held;

@@ -13,26 +13,37 @@
 //   rtail  the newest reader waiting in the list (ba_readers.h)
 //   wtail  the newest writer, and
 //   whead  the writer whose turn it is (ba_writers.h)
+// States:
+//
+//      state     PRES  who leaves it, and how
+//   1  open       0    the writer at the head of the queue sets PRES: 2, or 3 if no reader is in
+//   2  draining   1    the last reader that arrived in 1 opens the writer's gate: 3; the writer
+//                      gives up: 4
+//   3  written    1    the writer releases the lock: 4
+//   4  leaving    1    the same writer takes the list, if readers are in it (kLeaving), clears PRES
+//                      and increments the phase's number: 1; then it opens gates
+//   Before 4 the writer claims the next writer, which must stay then. A reader that arrives in 1 is
+//   in at once; one that arrives later is in with the next 1, or may give up before.
 // Invariants: only the writer at the head of the queue sets PRES, and whead is its node as long as
-//   PRES is set. The phase's number is incremented whenever PRES is cleared. While PRES is set, no
-//   reader that arrived later holds the lock. rout never passes the arrivals. In drain mode rout
-//   counts up to 0 instead.
-// Fairness: phase-fair; writers are served first come, first served. This holds for timed readers
-//   and writers too, except that a timed writer may get the place of one that has given up.
+//   PRES is set. While PRES is set, no reader that arrived later holds the lock. rout never passes
+//   the arrivals. In drain mode (kDrain, in 2) rout counts up to 0 instead.
+// Fairness: phase-fair, and writers are first come, first served; timed threads included, except
+//   that a timed writer may get the place of one that has given up.
 // Space: a writer holds one node while it waits and while it owns, a reader while it waits. For
 //   nodes of threads that gave up, see the two queues.
-// Deviations: a writer polls rout before it asks to be woken, and a writer that no reader met
-//   leaves the list alone. A writer that found the queue empty may have to wait on the word until
-//   the writer before it has finished leaving. The paper's phase is one bit, and it has a list for
-//   each of its two values. Ours is a number, which a reader that met a writer remembers. It has
-//   to: a timed writer may give up a phase before the readers of the phase before have noticed that
-//   they are in, and one bit would have its old value again too early. With the number one list is
-//   enough, since a reader that was opened for another phase rechecks. A reader that gives up takes
-//   its arrival back. It never counts itself out, since a writer may be draining. None of this
-//   changes the order in which threads enter.
+// Deviations, none of which changes the order in which threads enter:
+//   - A writer polls rout before it asks to be woken. It leaves the list alone if no reader met it.
+//   - A writer that found the queue empty may have to wait on the word until the writer before it
+//     has finished leaving.
+//   - A phase is a number, not one bit. A timed writer may give up a phase before the readers of
+//     the phase before have noticed that they are in, and one bit would have its old value again
+//     too early. With the number one list is enough, where the paper has one for each value of the
+//     bit, since a reader that was opened for another phase rechecks.
+//   - A reader that gives up takes its arrival back. It never counts itself out, since a writer may
+//     be draining.
 // Fork: in a child, the readers that arrived after what the node at whead has recorded were waiting
-//   for a writer that does not exist, and so were the writers in the queue. repair_after_fork()
-//   drops both. A reader that may have arrived before counts as a holder.
+//   for a writer that does not exist, and so were the queued writers: repair_after_fork() drops
+//   both. A reader that may have arrived before counts as a holder.
 // Destroy is safe: the writer's last access is the compare-exchange that clears PRES; before it,
 //   the list is empty and the next writer is claimed. A reader's last access is the fetch-add on
 //   rout, except for the last reader of a drain, whose writer cannot leave before its gate is open
@@ -161,7 +172,7 @@ class Ba {
     const Handle me = writers_.try_queue_up();
     if (me == 0) return false;
     v = word_.load(relaxed);
-    // A glance at PRES and rout each round; the compare-exchange finds out readers that came since.
+    // Each round checks PRES and rout; the compare-exchange notices readers that came since.
     while (Word::is_free(v) && all_left(v)) {
       writers_.stand_at_head(me);
       // relaxed: the readers before were acquired in all_left, the writers with the queue.
@@ -182,7 +193,7 @@ class Ba {
     Writers::pass_turn(me, next);
   }
 
-  // --- glimpses, which may be old at once
+  // --- racy snapshots, which may be stale at once
   // Never false while a hold stays: rout is read first (acquire: pairs with read_unlock, so that
   // the arrivals of the readers that left are seen), and the arrivals that are read later are more
   // by that hold.
@@ -241,14 +252,14 @@ class Ba {
   }
 
   // --- for P::check
-  // By a reader that is in: fewer have left than have arrived. In drain mode fewer than the writer
-  // waits for.
+  // For a reader that is in: fewer readers have left than have arrived or, in drain mode, than the
+  // writer waits for.
   bool counts_me() const noexcept {
     const std::uint32_t left = rout_.load(relaxed);
     const std::uint32_t all = (left & kDrain) != 0 ? kDrain : target_of(word_.load(relaxed));
     return static_cast<std::int32_t>(all - left) >= static_cast<std::int32_t>(kLeft);
   }
-  // That writer is at the head of the queue, and is present or not.
+  // Returns whether that writer is at the head of the queue, and is present or not.
   bool is_at_head(Handle me, bool present) const noexcept {
     return writers_.is_at_head(me) && Word::is_free(word_.load(relaxed)) != present;
   }
@@ -279,8 +290,8 @@ class Ba {
     return false;
   }
 
-  // For the writer at the head that has not set PRES. Not inline, so that write_lock keeps no
-  // address of the queue for it.
+  // Called by the writer at the head if it has not set PRES. Not inline, so that write_lock keeps
+  // no address of the queue for it.
   [[gnu::noinline]] void leave_queue(Handle me) noexcept {
     Writers::pass_turn(me, writers_.claim_next(me));
   }
@@ -320,8 +331,8 @@ class Ba {
     return true;
   }
 
-  // With the turn: takes PRES away, so that the readers that waited are in. Its last access to the
-  // lock is the compare-exchange.
+  // Called with the turn. Clears PRES, so that the readers that waited are in. Its last access to
+  // the lock is the compare-exchange.
   void end_phase() noexcept {
     std::uint64_t v = word_.load(relaxed);
     const std::uint64_t phase = v & Word::kPhase;

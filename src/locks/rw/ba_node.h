@@ -10,11 +10,12 @@
 
 namespace lockswap {
 
-// A waiting thread, or the writer that owns. A line of its own: its thread spins on it.
+// The node of a waiting thread, or of the writer that owns the lock. It has a cache line of its
+// own, because its thread spins on it.
 template <Platform P>
 struct alignas(64) BaNode {
-  // The arena's while the node is free. A writer's is the next writer, and that of a reader which
-  // has left the list is the node that was there before it.
+  // The arena's while the node is free. For a writer, it is the next writer; for a reader that has
+  // left the list, the node before its own.
   typename P::template atomic<std::uint32_t> link;
   // BaGates says what the values mean.
   typename P::template atomic<std::uint64_t> gate;

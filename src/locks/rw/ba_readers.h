@@ -74,7 +74,7 @@ class BaReaderList {
     // acquire: the nodes. release: kLeaving; pairs with the push in wait_in_list.
     return rtail_.exchange(0, acq_rel);
   }
-  // Opens the newest gate whose thread is there.
+  // Opens the newest gate whose thread still waits.
   static void open_list(Handle newest, std::uint64_t ended) noexcept {
     for (Handle h = newest; h != 0;) {
       Node& node = Nodes::at(h);
@@ -87,7 +87,7 @@ class BaReaderList {
 
   // For tests, when all threads have ended, and in a forked child.
   bool nobody() const noexcept { return rtail_.load(relaxed) == 0; }
-  // In a forked child. The nodes are lost.
+  // Called in a forked child. The nodes are lost.
   void drop_all() noexcept { rtail_.store(0, relaxed); }
 
  private:

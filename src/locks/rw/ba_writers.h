@@ -34,8 +34,8 @@ class alignas(8) BaWriterQueue {
   using Handle = std::uint32_t;
   using WordAtom = typename P::template atomic<std::uint64_t>;
 
-  // Each of the three returns a node that is at the head of the queue, or 0: the deadline has
-  // passed, or somebody is in the queue.
+  // Each of the three returns a node that is at the head of the queue, or 0 if the deadline has
+  // passed or somebody is in the queue.
   Handle queue_up() noexcept {
     const Handle me = new_node();
     const Handle before = enter(me);
@@ -65,8 +65,9 @@ class alignas(8) BaWriterQueue {
     return 0;
   }
 
-  // For the writer at the head. Returns the next one, which stays from now on; 0: there is none.
-  // It is the last access to the lock; pass_turn, which comes next, touches nodes only.
+  // Called by the writer at the head. Returns the next one, which can't give up from now on, or 0
+  // if there is none. It is the last access to the lock; pass_turn, which comes next, touches nodes
+  // only.
   Handle claim_next(Handle me) noexcept { return close_queue(me) ? 0 : claim_after(me); }
   static void pass_turn(Handle me, Handle next) noexcept {
     if (next != 0) Gates::open(Nodes::at(next), 0);
@@ -88,7 +89,7 @@ class alignas(8) BaWriterQueue {
   bool nobody() const noexcept { return wtail_.load(relaxed) == 0; }
 
   // --- in a forked child. relaxed: the fork handed on what threads did.
-  // The writer that has its turn is the only one.
+  // Whether the writer that has its turn is the only one.
   bool is_head_alone() const noexcept {
     const Handle tail = wtail_.load(relaxed);
     return Nodes::is_handle(tail) && tail == head() && Nodes::at(tail).link.load(relaxed) == 0;
@@ -146,10 +147,10 @@ class alignas(8) BaWriterQueue {
     return reinterpret_cast<std::uintptr_t>(this) | Gates::kAbandoned;
   }
 
-  // Takes over a node in the queue whose thread has left, or returns 0 if it finds none. Looks only
-  // as long as it is the turn of the same writer, as the lock's word says.
+  // Takes over a node in the queue whose thread has left, or returns 0 if it finds none. Searches
+  // only as long as it is the turn of the same writer, as the lock's word says.
   Handle take_over(const WordAtom& word) noexcept {
-    // relaxed, all: a wrong way does no harm, since the compare-exchange knows this queue's nodes,
+    // relaxed, all: a wrong turn does no harm, since the compare-exchange knows this queue's nodes,
     // and what has to be seen of them comes with the turn.
     const std::uint32_t phase = Word::phase_of(word.load(relaxed));
     Handle h = Word::is_free(phase) ? 0 : whead_.load(relaxed);

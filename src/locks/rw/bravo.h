@@ -22,8 +22,8 @@
 //   lock with others reads it at all (Look). A writer that has to wait for slow readers suspends
 //   the bias before it waits, not afterwards (write_lock). In the try forms, a reader tries the
 //   slots first, and a writer checks the slots before it disturbs anybody.
-// Fork: slots stay in a child, as holds do. While no slot may name the lock, those that do are of
-//   readers that were about to back out: repair_after_fork() frees them.
+// Fork: slots stay in a child, as holds do. In a state in which no slot may name the lock, slots
+//   that do belong to readers that were about to back out: repair_after_fork() frees them.
 // Destroy is safe: a fast reader's last access is to its slot, which is never freed.
 #pragma once
 
@@ -85,9 +85,9 @@ class Bravo {
     return recheck_bias(f, Slots::fill(f));
   }
   // After fast_read: while the bias is off a reader does what it would do under a lock without one,
-  // at once, unless it is its turn to think about the bias. Between the first look at the lock and
-  // the update another thread can take the line away, so this must be short. Returns true if the
-  // reader is in, with token 0; otherwise nothing was done.
+  // at once, unless it is its turn to consider the bias. Between the first load from the lock and
+  // the update another thread can take the cache line away, so this must be short. Returns true if
+  // the reader is in, with token 0; otherwise nothing was done.
   [[gnu::always_inline]] static bool read_below(Frame& f, Attempt a) noexcept {
     if constexpr (OpenReadCore<Core>) {
       // relaxed: the underlying lock decides. A suspended bias comes back by any reader.
@@ -227,8 +227,8 @@ class Bravo {
     return false;
   }
 
-  // The bias has ended, by a release without a token: such a release may take any hold. relaxed:
-  // the program, or a fence, orders it before each thread to which it matters.
+  // Returns whether the bias has ended by a release without a token. Such a release may take any
+  // hold. relaxed: the program, or a fence, orders it before each thread to which it matters.
   static bool has_ended(const Frame& f) noexcept {
     return (f.bias.load(relaxed) & Word::kEnded) != 0;
   }
@@ -283,7 +283,7 @@ class Bravo {
     return true;
   }
 
-  // After publishing; 0: there was no place. An attempt.
+  // Called after publishing, with 0 if there was no place. Returns an attempt.
   [[gnu::always_inline]] static Attempt recheck_bias(Frame& f, Attempt token) noexcept {
     if (token == 0) [[unlikely]]
       return kCollision;
@@ -300,8 +300,8 @@ class Bravo {
     Count::on(&f, Event::read);
     Count::on(&f, Event::fast_read);
   }
-  // After kRaced: whether the reader is in nevertheless, by its slot. It is if the writer that took
-  // the bias away only tries, and has not decided yet.
+  // Called after kRaced. Returns whether the reader is in nevertheless, by its slot, because the
+  // writer that took the bias away only tries and has not decided yet.
   [[gnu::noinline]] static bool stays(Frame& f) noexcept {
     Revocation::check_bias(f);
     std::uint64_t bias = f.bias.load(Slots::kLook);  // as in recheck_bias

@@ -33,7 +33,8 @@ struct BravoBiasing {
   static bool is_turn() noexcept {
     return (++P::template local<SlowReads>().n & (P::reads_per_clock() - 1)) == 0;
   }
-  // For a reader that looks at nothing, unless it is its turn: whether it is; and it was not.
+  // For a reader that considers the bias only if it is its turn: is_turn_next says whether it is,
+  // and pass_turn counts that it was not.
   static bool is_turn_next() noexcept {
     return ((P::template local<SlowReads>().n + 1) & (P::reads_per_clock() - 1)) == 0;
   }
@@ -46,7 +47,7 @@ struct BravoBiasing {
     const bool asks = bias != 0 && (bias & (Word::kOn | Word::kSlotsInUse | Word::kEnded)) == 0;
     return asks && has_readers(f) ? Look::met : Look::alone;
   }
-  // This core's read_arrive does nothing, and its read_wait all.
+  // Whether this core's read_arrive does nothing, and its read_wait everything.
   static constexpr bool kArrivesLater = GuessesReaders<Core>;
   static bool has_readers(const Frame& f) noexcept {
     if constexpr (GuessesReaders<Core>) {
@@ -56,10 +57,10 @@ struct BravoBiasing {
     }
   }
 
-  // For P::check: a core that guesses only knows no better.
+  // For P::check. A core that only guesses can't say more.
   static bool is_read(const Frame& f) noexcept { return GuessesReaders<Core> || has_readers(f); }
 
-  // For a reader that holds the underlying lock: counts, and perhaps switches the bias on.
+  // Called by a reader that holds the underlying lock: counts, and perhaps switches the bias on.
   static void consider_bias(Frame& f, Look look) noexcept {
     Count::on(&f, Event::read);
     Revocation::check_bias(f);

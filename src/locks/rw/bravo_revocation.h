@@ -57,8 +57,8 @@ struct BravoRevocation {
   [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try,
                                        const L& listener) noexcept {
     check_bias(f);
-    // Where the fence costs time, that time is taken. Else the clock is read only by a writer that
-    // has to wait; 0: it did not.
+    // If the fence costs time, that time is measured. Otherwise only a writer that has to wait
+    // reads the clock; 0 means that none did.
     std::uint64_t start = Slots::kHasHeavyFence ? P::now() : 0;
     std::uint64_t bias = f.bias.load(relaxed);
     const std::uint64_t trying = only_try ? Word::kTrying : 0;

@@ -16,11 +16,10 @@
 //   takes the mutex only when it is free, and then waits for readers like any other.
 //   cohort     waiting readers go first after kMostInARow writers
 //   cohort-n   waiting readers go first after each writer
-//   cohort-rp  the same; and a writer lets new readers in while there are any. It stops when
-//              kMostInARow times as many readers have left as were in when the writer looked. All
-//              that were in have left after the longest hold H, unless later ones left in their
-//              place. So this takes 32 H at most, however many readers come; then the writer
-//              waits as under the others (posix/guests.h).
+//   cohort-rp  the same; and a writer lets new readers go first kMostInARow times. Each time it
+//              waits until as many readers have left as were in when it looked, which takes no
+//              longer than the longest hold H. So readers delay it by 32 H at most, however many
+//              come; then it waits as under the others (posix/guests.h).
 // Space: 256 bytes per node and 256 more.
 // Deviations: in the paper an impatient reader raises a barrier at which new writers wait. Here
 //   writers count how many of them were in, and raise the barrier themselves, so no reader looks at
@@ -49,7 +48,7 @@
 
 namespace lockswap {
 
-// What the three say of themselves.
+// The descriptions of the three locks.
 constexpr LockInfo cohort_rw_info(const char* summary, const char* source, const char* alias,
                                   const char* fairness, const char* kinds,
                                   bool readers_overtake = false) {
@@ -245,7 +244,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
   // --- readers
 
   // The reader's half of the Dekker pair with appear and drain: count in, then look for a writer.
-  // A token, or kMustWait.
+  // Returns a token, or kMustWait.
   [[gnu::always_inline]] static std::uint32_t enter(Head& h) noexcept {
     const std::uint32_t token = P::node() + 1;
     State::part(h, token - 1).readers.arrive();
@@ -255,7 +254,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
       return token;
     return stay_or_turn_back(h, token);
   }
-  // It stays if the writer that it saw only tries, and has not decided yet.
+  // The reader stays if the writer that it saw only tries, and has not decided yet.
   [[gnu::noinline]] static std::uint32_t stay_or_turn_back(Head& h, std::uint32_t token) noexcept {
     std::uint32_t v = h.state.load(seq_cst);  // as in enter
     while (Writers::nobody_present(v)) {

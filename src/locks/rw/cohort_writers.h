@@ -36,7 +36,7 @@
 
 namespace lockswap {
 
-// Two lines each: processors fetch them in pairs.
+// Each takes two cache lines, because processors fetch lines in pairs.
 template <Platform P, class Global>
 struct alignas(128) CohortRwHead : BlockStart<P> {
   typename P::template atomic<std::uint32_t> state;
@@ -117,7 +117,7 @@ class CohortWriters {
     return true;
   }
 
-  // With the mutex, for a writer that only tries.
+  // Called with the mutex, by a writer that only tries.
   static bool try_to_appear(Head& h) noexcept {
     P::check([&h] { return !h.global.idle(); });
     std::uint32_t v = h.state.load(relaxed);  // as in appear

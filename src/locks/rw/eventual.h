@@ -75,7 +75,7 @@ class EventualRw : EventualReaders<P, W> {
 
  public:
   static constexpr Claims kClaims{.sleepers_in_order = true, .sleeping_readers_next = true};
-  // Exploration has cases for that, in which its times are short.
+  // Exploration has cases for this, in which the lock's times are short.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo{
       .summary = "a running thread takes a free lock; waiters get it by rationed hand-offs",
@@ -177,7 +177,8 @@ class EventualRw : EventualReaders<P, W> {
   }
   bool try_write_lock() noexcept { return Queue::try_take(); }
   void write_unlock() noexcept {
-    // A look first: while others sleep, an update that must fail would cost as much as a release.
+    // Loads first, because while others sleep, an update that must fail would cost as much as a
+    // release.
     Value v = word_.load(relaxed);  // the compare-exchange decides
     // release: the critical section; pairs with the acquires of readers and in the queue.
     if (v == kLocked && word_.compare_exchange(v, 0, release)) [[likely]]
@@ -185,11 +186,11 @@ class EventualRw : EventualReaders<P, W> {
     release_writer();
   }
 
-  // --- glimpses
+  // --- racy snapshots
   // acquire, all: pair with the releases of those that left.
   bool has_readers() const noexcept { return (word_.load(acquire) & Word::kReaders) != 0; }
   bool has_writer() const noexcept { return (word_.load(acquire) & kLocked) != 0; }
-  // Whether half of the range is in use.
+  // Returns whether half of the range is in use.
   bool too_many_readers() const noexcept { return (word_.load(acquire) & kManyReaders) != 0; }
   bool idle() const noexcept { return (word_.load(acquire) & ~Queue::kCounts) == 0; }
 
@@ -208,7 +209,7 @@ class EventualRw : EventualReaders<P, W> {
  private:
   static constexpr Value kManyReaders = Value{1} << 63;
 
-  // For a writer that waited, and is in or gives up. Readers of a free lock wait for nobody.
+  // Called by a writer that waited, and is in or gives up. Readers of a free lock wait for nobody.
   void forget_impatience() noexcept {
     // relaxed, both: it decides nothing but times.
     if (more_.level.load(relaxed) != 0) more_.level.store(0, relaxed);
@@ -245,12 +246,12 @@ class EventualRw : EventualReaders<P, W> {
     const Value clears = Queue::stops_counting(v);
     leave(v, [clears](Value now) { return (now - Word::kReader) & ~clears; });
   }
-  // For a reader that is counted as waiting, and gives up.
+  // Called by a reader that is counted as waiting, and gives up.
   [[gnu::noinline]] void cancel_reader() noexcept {
     leave(word_.load(relaxed), RwFlags::without_waiting);  // as in release_reader
   }
 
-  // What both do: the word, which was v just now, becomes next_of of what it is.
+  // What both do: replaces the word, which was v just now, by next_of(word).
   template <class NextOf>
   void leave(Value v, const NextOf& next_of) noexcept {
     check_word();
@@ -262,7 +263,7 @@ class EventualRw : EventualReaders<P, W> {
     if (W::kParks && !leaving.designated) Queue::yield_to_woken(v, next);
   }
 
-  // By the writer that is in. Returns false if the word has changed, which v then shows.
+  // Called by the writer that is in. Returns false if the word has changed, which v then shows.
   bool begin_to_wake_readers(Value& v) noexcept {
     // relaxed: the next line hands it on.
     if (!word_.compare_exchange(v, v | Word::kWakesReaders, relaxed)) return false;

@@ -64,7 +64,7 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
     }
   }
 
-  // Whether the reader may come in although the lock is reserved.
+  // Returns whether the reader may come in although the lock is reserved.
   bool may_bypass(Value v, std::uint32_t attempt, bool joins_others) const noexcept {
     if ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt, joins_others)) return false;
     // A caller that has not slept yet doesn't know its priority.

@@ -50,8 +50,8 @@ struct EventualRwFlags {
     v = (v - Word::kWaitingReader) & ~Word::kReadersWoken;
     return (v & Word::kWaitingReaders) != 0 ? v : v & ~kOfAll;
   }
-  // Whether a writer that releases the lock has to wake the waiting readers: for a phase that was
-  // requested, or because the lock will be free.
+  // Returns whether a writer that releases the lock has to wake the waiting readers: for a phase
+  // that was requested, or because the lock will be free.
   static bool must_wake_readers(Value v) noexcept {
     if ((v & Word::kWaitingReaders) == 0) return false;
     return (v & Word::kPhaseRequested) != 0 || (v & (Flags::kHandOff | Word::kReadersWoken)) == 0;

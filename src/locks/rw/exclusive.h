@@ -72,13 +72,13 @@ class Exclusive {
     wake(word_.exchange(0, release), 0);  // release: the critical section; pairs as read_unlock's
   }
 
-  bool has_readers() const noexcept { return word_.load(relaxed) >= kReader; }  // a glimpse
+  bool has_readers() const noexcept { return word_.load(relaxed) >= kReader; }  // a racy snapshot
   // acquire: pairs with write_unlock; a thread that destroys the lock waits by this.
   bool has_writer() const noexcept { return (word_.load(acquire) & kWriter) != 0; }
   bool too_many_readers() const noexcept { return word_.load(relaxed) >> 31 != 0; }
   bool idle() const noexcept { return nobody(word_.load(relaxed)); }
 
-  // In a forked child. relaxed: the fork handed on what threads did.
+  // Called in a forked child. relaxed: the fork handed on what threads did.
   bool needs_no_repair(bool written) const noexcept {
     const std::uint32_t v = word_.load(relaxed);
     return (v & kSleepers) == 0 && ((v & kWriter) != 0) == written;
@@ -99,7 +99,7 @@ class Exclusive {
   bool take(std::uint32_t hold) noexcept {
     std::uint32_t v = 0;
     while (nobody(v)) {
-      // acquire: pairs with both releases. A flag that stands there stays.
+      // acquire: pairs with both releases. A flag that is set stays.
       if (word_.compare_exchange(v, v | hold, acquire)) return true;
     }
     return false;

@@ -2,7 +2,7 @@
 //
 // Paper, idea, liveness, deviations: common/lanes.h.
 // Idea: a reader that finds the lock below open enters at once, as without gcr. Otherwise it waits
-//   aside as a writer does, arrives at the lock below when it has passed a lane, and leaves the
+//   outside as a writer does, arrives at the lock below when it has passed a lane, and leaves the
 //   lane when it is in. So readers that were passive while a writer was in enter one after another.
 // State (8 bytes, zero = free): a pointer to the block of lanes.h, which has the lock below.
 // Invariants: those of lanes.h.
@@ -31,7 +31,7 @@
 
 namespace lockswap {
 
-// A lock has tokens if it says so, whatever it says.
+// A lock has tokens if it declares this member, whatever its value.
 template <bool kHas>
 struct SaysTokens {};
 template <>
@@ -107,7 +107,7 @@ class GcrRw : public Lanes<P, W, Lock, GcrRw<P, W, Lock>, KnownBy::seal>,
   bool try_write_lock() noexcept { return state_.head().lock.try_write_lock(); }
   void write_unlock() noexcept { state_.held().lock.write_unlock(); }
 
-  // --- glimpses
+  // --- racy snapshots
   bool has_readers() const noexcept {
     Head* const h = state_.peek();
     return h != nullptr && h->lock.has_readers();

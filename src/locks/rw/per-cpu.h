@@ -39,7 +39,7 @@
 
 namespace lockswap {
 
-// Two lines each: processors fetch them in pairs.
+// Each takes two cache lines, because processors fetch lines in pairs.
 template <Platform P>
 struct alignas(128) PerCpuHead : BlockStart<P> {
   typename P::template atomic<std::uint32_t> leaving;
@@ -75,7 +75,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
 
   static bool prepare() noexcept { return Ba<P, W>::prepare() && Base::prepare_blocks(); }
 
-  // A token; or kWaits, with the CPU and the lowest bits of the number of BA's phase.
+  // Returns a token, or kWaits with the CPU and the lowest bits of the number of BA's phase.
   [[gnu::always_inline]] std::uint32_t read_arrive() noexcept {
     const std::uint32_t token = P::cpu() + 1;
     Part& part = part_of(token);
@@ -114,7 +114,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
   [[gnu::always_inline]] bool read_unlock(std::uint32_t token) noexcept {
     return token != 0 && end_one(State::part(state_.held(), token - 1));
   }
-  // Always from the first CPU on: then a thread that has a hold finds one, however many others
+  // Searches from the first CPU on, so that a thread that has a hold finds one, however many others
   // search. What a searcher has passed is empty, or a later arrival's, whose own release stays
   // behind it.
   bool read_unlock_any() noexcept {
@@ -152,7 +152,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
     }
     return false;
   }
-  // Whether a writer has its turn, or is not through with its release.
+  // Returns whether a writer has its turn, or has not finished its release.
   bool has_writer() const noexcept {
     Head* const h = state_.peek();
     // acquire, inside and here: a thread that sees the first lock released sees `leaving` raised
@@ -218,7 +218,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
   static std::uint32_t token_in(std::uint32_t attempt) noexcept {
     return attempt & ((1u << token_bits()) - 1);
   }
-  // The phase that it waits for; 0: that is over.
+  // Returns the phase that it waits for, or 0 if that is over.
   static std::uint32_t phase_in(std::uint32_t attempt, Part& part) noexcept {
     const int bits = token_bits();
     return part.lock.whole_phase((attempt & ~kWaits) >> bits, (kWaits - 1) >> bits);
@@ -254,7 +254,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
     Head& h = state_.head();
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
       if (!take(State::part(h, i))) {
-        // With the first CPU's lock goes the turn.
+        // The turn is given back with the first CPU's lock.
         if (i != 0) listener.gave_up();
         release_first(h, i);
         return false;

@@ -2,34 +2,42 @@
 //
 // Paper: B. Brandenburg, J. Anderson, "Spin-based reader-writer synchronization for multiprocessor
 //   real-time systems", Real-Time Systems 46 (2010), section 4 (PF-T).
-// Idea: a reader counts itself in (rin) when it arrives and out (rout) when it leaves. A writer
-//   takes a ticket, waits for its turn among writers, marks rin with PRES (a writer is present) and
-//   its phase, and waits until as many readers have left as had arrived. A reader that arrives
-//   meanwhile waits only for that phase: as soon as those bits change, to whatever value, it is in.
-//   So readers and writers alternate.
+// Idea: readers count themselves in (rin) and out (rout), and writers take tickets. The writer
+//   whose turn it is marks rin with PRES (a writer is present) and its phase, and waits until as
+//   many readers have left as had arrived before. A reader that meets the mark waits until those
+//   bits change in any way, so it waits for one writer only: readers and writers alternate.
 // State (24 bytes, zero = free):
 //   word  64 bits: pf_t_word.h; rin, wout, 4 bits of the lock's user, flags, among them PRES
 //   rout  32 bits: departures (31), kDrain
 //   win   32 bits: the next ticket; tickets are compared modulo 2^24
 //   arrivals_at_phase  64 bits: a ticket, and how many readers had arrived when it set PRES. Only
 //         forked children read it
+// States:
+//
+//      state     PRES  who leaves it, and how
+//   1  open       0    the writer with ticket wout sets PRES: 2, or 3 if no reader is in
+//   2  draining   1    the last reader that arrived in 1 leaves: 3; the writer gives up: 1
+//   3  written    1    the writer releases the lock: 1
+//   Leaving 2 or 3 for 1 clears PRES and increments wout. A reader that arrives in 1 is in at once;
+//   one that arrives in 2 or 3 is in with the next 1, or may give up before.
 // Invariants: only the holder of ticket wout sets PRES. While PRES is set, no reader that arrived
-//   later holds the lock. rout never passes rin. In drain mode rout counts up to 0 instead of up to
-//   rin.
-// Fairness: phase-fair; writers are served first come, first served. This holds for timed readers,
-//   too. A timed writer takes a ticket only when its turn would come at once, so it has no place in
-//   the queue.
+//   later holds the lock. rout never passes rin. In drain mode (kDrain, while the writer of 2
+//   sleeps) rout counts up to 0 instead of up to rin, so that the last reader knows that it is.
+// Fairness: phase-fair, and writers are first come, first served; timed readers included. A timed
+//   writer takes a ticket only when its turn would come at once, so it has no place in the queue.
 // Space: at most 2^24 waiting writers, 2^31 readers at once.
-// Deviations: rin and wout share a word, because a release must be a single update, after which the
-//   object may be gone. So a reader identifies the phase that it met by the writer's whole ticket,
-//   where the paper uses one bit. It has to: a timed writer may give up before the readers of the
-//   phase before have noticed that they are in, and one bit would have its old value again too
-//   early. With kDrain, exactly the last reader wakes a sleeping writer, without looking at
-//   the lock again. A reader that gives up takes its arrival back. It never counts itself out,
-//   since a writer may be draining. None of this changes the order in which threads enter.
+// Deviations, none of which changes the order in which threads enter:
+//   - rin and wout share a word, because a release must be a single update, after which the object
+//     may be gone.
+//   - A phase is the writer's whole ticket, not one bit. A timed writer may give up before the
+//     readers of the phase before have noticed that they are in, and one bit would have its old
+//     value again too early.
+//   - With kDrain exactly the last reader wakes a sleeping writer, and doesn't load the lock again.
+//   - A reader that gives up takes its arrival back. It never counts itself out, since a writer may
+//     be draining.
 // Fork: in a child, the readers that arrived after arrivals_at_phase were waiting for a writer that
-//   does not exist, and so were the writers in the queue: repair_after_fork() drops both. A reader
-//   that may have arrived before counts as a holder.
+//   does not exist, and so were the queued writers: repair_after_fork() drops both. A reader that
+//   may have arrived before counts as a holder.
 // Destroy is safe: a writer's last access is the compare-exchange of its release, a reader's is the
 //   fetch-add on rout; what may follow is a wake of the address.
 #pragma once
@@ -115,7 +123,7 @@ class PfTOver {
 
   template <DrainListener L = NobodyListens>
   void write_lock(const L& listener = {}) noexcept {
-    // relaxed: a ticket orders nothing; the line is joined by watching wout.
+    // relaxed: a ticket orders nothing; the thread joins the queue by watching wout.
     const std::uint32_t ticket = win_.fetch_add(1, relaxed) & Word::kTicketMask;
     const auto my_turn = [ticket](std::uint64_t v) { return Word::turn(v) == ticket; };
     // acquire: pairs with the release in write_unlock.
@@ -143,7 +151,7 @@ class PfTOver {
         return false;
       }
       const auto moved = [v](std::uint64_t now) { return Word::turn(now) != Word::turn(v); };
-      // relaxed: the next round looks again.
+      // relaxed: the next round rechecks.
       if (!W::until(word_, relaxed, Word::kWritersSleep, Word::kTimedWritersChannel, deadline,
                     moved)) {
         return false;
@@ -158,9 +166,9 @@ class PfTOver {
     write_unlock();  // no phase was opened: this only passes the turn on
     return false;
   }
-  // The same for a lock that has readers elsewhere, too; none() says whether it has none there. It
-  // must not make such a reader turn back and then fail because it saw that reader. A reader that
-  // turns back at kTrying comes here and is in, if this writer has not updated the word before.
+  // The same for a lock that also has readers elsewhere; none() says whether it has none there. A
+  // try must not make such a reader turn back and then fail because it saw that reader. So a reader
+  // that turns back at kTrying tries here, and is in if this writer has not updated the word yet.
   template <class F>
   bool try_write_lock(const F& none) noexcept {
     std::uint64_t v = word_.load(acquire);  // as above, also below
@@ -187,7 +195,7 @@ class PfTOver {
     }
   }
 
-  // --- glimpses, which may be old at once
+  // --- racy snapshots, which may be stale at once
   // Never false while a hold stays: rout is read first (acquire: pairs with read_unlock, so that
   // the arrivals of the readers that left are seen), and the arrivals that are read later are more
   // by that hold.
@@ -265,15 +273,15 @@ class PfTOver {
   }
 
   // --- for P::check
-  // By a reader that is in: fewer have left than have arrived. In drain mode fewer than the writer
-  // waits for.
+  // For a reader that is in: fewer readers have left than have arrived or, in drain mode, than the
+  // writer waits for.
   bool counts_me() const noexcept {
     const std::uint32_t left = rout_.load(relaxed);
     const std::uint32_t all =
         (left & kDrain) != 0 ? kDrain : Word::arrived(word_.load(relaxed)) << kLeftShift;
     return static_cast<std::int32_t>(all - left) >= static_cast<std::int32_t>(kLeft);
   }
-  // The thread that has this ticket has its turn, and opens its phase.
+  // Returns whether the thread with this ticket has its turn, and opens its phase.
   bool may_open(std::uint32_t ticket) const noexcept {
     const std::uint64_t v = word_.load(relaxed);
     return Word::turn(v) == ticket && Word::is_free(v) &&
@@ -289,8 +297,8 @@ class PfTOver {
            win_.compare_exchange(next, next + 1, relaxed);
   }
 
-  // With the turn: makes `to` of `from`, each kTrying, kPresent or 0, in the word that was seen.
-  // Returns false if a reader was faster.
+  // Called with the turn. Replaces `from` by `to`, each kTrying, kPresent or 0, in the word that
+  // was seen. Returns false if a reader was faster.
   bool step(std::uint64_t& v, std::uint64_t from, std::uint64_t to) noexcept {
     while (all_left(v)) {
       // The compare-exchange finds out readers that came since; only flags may change besides. What
@@ -310,8 +318,8 @@ class PfTOver {
     if constexpr (W::kParks) {
       // The release that gave this turn cleared the flag and woke one writer. Others behind it may
       // sleep on, so the flag is set again for them; a writer that comes later sets it itself. The
-      // ticket of a sleeper is seen here: that writer lay down (release, in the wait policy) before
-      // this turn was given (acquire, in write_lock).
+      // ticket of a sleeper is seen here: that writer fell asleep (release, in the wait policy)
+      // before this turn was given (acquire, in write_lock).
       if (((win_.load(relaxed) - ticket) & Word::kTicketMask) != 1)
         word_.fetch_or(Word::kWritersSleep, relaxed);
     }

@@ -20,7 +20,7 @@
 
 namespace lockswap {
 
-// What a PF-T lock is used for, where that asks something of it.
+// What the user of a PF-T lock asks of it.
 template <class User>
 concept PfTUser = requires {
   // Bits of the word that are the user's, among 0xf0. PF-T keeps them as they are.
@@ -30,8 +30,8 @@ concept PfTUser = requires {
   requires std::same_as<decltype(User::kAnnounce), const Order>;
 };
 
-// By itself. relaxed: the readers before the update are awaited at rout, the readers after it need
-// no data, and what the writers before did was acquired with the turn.
+// PF-T by itself. relaxed: the readers before the update are awaited at rout, the readers after it
+// need no data, and what the writers before did was acquired with the turn.
 struct PfTAlone {
   static constexpr std::uint64_t kUserBits = 0;
   static constexpr Order kAnnounce = relaxed;

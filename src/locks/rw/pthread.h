@@ -47,8 +47,8 @@ class Pthread {
   bool read_wait(std::uint32_t, const Deadline* deadline) noexcept {
     if (deadline == nullptr) return read(nullptr);
     if (deadline->patience == 0) return read(deadline);
-    // A time before all times: glibc does the same fetch-add, and then, instead of a sleep, says
-    // at once that it is over. So a reader that need not wait looks at no clock.
+    // A deadline before all others: glibc does the same fetch-add, and then, instead of a sleep,
+    // says at once that it is over. So a reader that need not wait looks at no clock.
     constexpr Deadline kAtOnce{CLOCK_MONOTONIC, {-1, 0}};
     if (read(&kAtOnce)) return true;
     const Deadline due = P::due(*deadline);
@@ -69,7 +69,7 @@ class Pthread {
   bool try_write_lock() noexcept { return system_rwlock.trywrlock(lock()) == 0; }
   void write_unlock() noexcept { system_rwlock.unlock(lock()); }
 
-  // glibc's counters are its own affair; answer what keeps callers on the safe side.
+  // glibc's counters are private, so this answers what keeps callers on the safe side.
   bool has_readers() const noexcept { return true; }
   bool has_writer() const noexcept { return false; }
   bool seems_read() const noexcept { return P::system_is_read(lock()); }

@@ -45,7 +45,7 @@
 
 namespace lockswap {
 
-// What the two say of themselves.
+// The descriptions of the two locks.
 inline constexpr LockInfo kRluInfo{
     .summary =
         "RLU's reader indicator: readers write to a row of their own thread, writers look at all "
@@ -86,14 +86,15 @@ class RluOver {
 
   static bool prepare() noexcept { return Line::prepare() && Access::prepare(); }
 
-  // A token; or kMustWait, with PF-T's phase.
+  // Returns a token, or kMustWait with PF-T's phase.
   std::uint32_t read_arrive() noexcept {
     const std::uint32_t token = enter_somewhere();
     if (token < kMustWait) return token;
     const std::uint32_t phase = state_.line.read_arrive();
     return phase == 0 ? kInLine : kMustWait | PfTWord::turn(phase);
   }
-  // The hot path: by the thread's first place. kMustWait or more: go on with slow_read_arrive.
+  // The hot path, which uses the thread's first place. If it returns kMustWait or more, go on with
+  // slow_read_arrive.
   [[gnu::always_inline]] std::uint32_t fast_read_arrive() noexcept {
     const std::uint32_t place = Rows<P>::first_place();
     return place != 0 ? fill_and_look(place) : kMustWait;
@@ -126,14 +127,15 @@ class RluOver {
     state_.line.read_unlock();
     return true;
   }
-  // The same as a hot path: false also when there is more to do; then go on with read_unlock.
+  // The same as a hot path. Also returns false when there is more to do; then go on with
+  // read_unlock.
   [[gnu::always_inline]] bool fast_read_unlock(std::uint32_t token) noexcept {
     if (token < Rows<P>::kFirstToken) [[unlikely]]
       return false;
     return Access::fast_vacate(token, state_.domain(), [this] { return state_.is_closed(); });
   }
-  // Sections first: none are filled for good after it has closed the rows. So a thread that finds
-  // none has a hold in line.
+  // Searches sections first, since none is filled for good once the rows are closed. So a thread
+  // that finds none has a hold of PF-T.
   bool read_unlock_any() noexcept {
     if (state_.close()) {
       if (Access::vacate_any(state_.domain())) return true;
@@ -206,8 +208,9 @@ class RluOver {
   // --- readers
 
   // The reader's half of the Dekker pair with PF-T's enter_phase, and with close: fill the section,
-  // then look for a writer. Either that one sees the section, or this reader sees the writer. A
-  // token; kMustWait: try something else; or kMustWait and the place: turn back first.
+  // then look for a writer. Either that one sees the section, or this reader sees the writer.
+  // Returns a token; or kMustWait, to try something else; or kMustWait and the place, to turn back
+  // first.
   [[gnu::always_inline]] std::uint32_t fill_and_look(std::uint32_t place) noexcept {
     const std::uint64_t v = state_.word().load(relaxed);  // a hint, the look below decides
     if (!State::is_open(v)) [[unlikely]]
@@ -224,7 +227,7 @@ class RluOver {
     const std::uint32_t attempt = fill_and_look(place);
     return attempt > kMustWait ? turn_back(attempt & ~kMustWait) : attempt;
   }
-  // kMustWait, or a token.
+  // Returns kMustWait, or a token.
   std::uint32_t turn_back(std::uint32_t place) noexcept {
     if (vacate(place)) return kMustWait;
     // Another thread, which released a hold that was not its own, took this section for it. So that

@@ -9,12 +9,12 @@
 //   state      bits                    readers            writers     read_unlock_any
 //   unused     0                       the first: open,   -           close -> ended
 //                                      -> starting
-//   starting   kStarting               go in line; the    -           close -> ended, when
+//   starting   kStarting               use PF-T; the      -           close -> ended, when
 //                                      first, -> open                 open has ended
 //   open       kOpen, kSectionsInUse   fill a section     drain rows  close -> ending
-//   ending     kEnded, kSectionsInUse  go in line         drain rows  empties a section; if there
+//   ending     kEnded, kSectionsInUse  use PF-T           drain rows  empties a section; if there
 //                                                                     is none, -> ended
-//   ended      kEnded                  go in line         -           a hold in line
+//   ended      kEnded                  use PF-T           -           a hold of PF-T
 //
 // Invariant: the lock is opened once.
 #pragma once
@@ -54,8 +54,8 @@ struct RluState {
     return (v & (RluBits::kOpen | PfTWord::kPresent | PfTWord::kTrying)) == RluBits::kOpen;
   }
 
-  // Before the first reader uses a row: what sections say of this address is of a lock that has
-  // ended. Others go in line meanwhile.
+  // Before the first reader uses a row: sections that name this address belong to a lock that has
+  // ended. Others use PF-T meanwhile.
   void open(std::uint64_t v) noexcept {
     // relaxed: it keeps others from it; what readers need is released below.
     if (!word().compare_exchange(v, v | RluBits::kStarting, relaxed)) return;
@@ -83,9 +83,8 @@ struct RluState {
     }
   }
 
-  // For a writer with the turn kSectionsInUse cannot be missed: if it was set after this one made
-  // itself seen, readers see that. acquire: pairs with open; without kSectionsInUse, with
-  // read_unlock_any.
+  // A writer with the turn cannot miss kSectionsInUse: if it was set after the writer made itself
+  // seen, readers see that. acquire: pairs with open; without kSectionsInUse, with read_unlock_any.
   bool is_named() const noexcept { return (word().load(acquire) & RluBits::kSectionsInUse) != 0; }
   bool is_read_in_rows() const noexcept { return is_named() && Readers<P>::is_any(domain()); }
 

@@ -25,7 +25,7 @@ struct Unbiased {
   static constexpr bool kHasTokens = Reads::kHasTokens;
   static constexpr Claims kClaims = Core::kClaims;
 
-  // The core's: 0 or a token, or what to wait for.
+  // The core's attempt: 0 or a token, or what to wait for.
   using Attempt = std::uint32_t;
 
   static constexpr bool kHasFast = FastReadCore<Core>;
@@ -37,7 +37,7 @@ struct Unbiased {
     return counted(f, f.core.fast_read_arrive());
   }
   static Attempt fast_read(Frame& f) noexcept { return counted(f, f.core.read_arrive()); }
-  // fast_read was all that there is.
+  // Nothing is left to try after fast_read.
   static constexpr bool read_below(Frame&, Attempt) noexcept { return false; }
   static constexpr bool is_in(Attempt a) noexcept { return Reads::is_in(a); }
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }

@@ -16,10 +16,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "multicore/explore/fiber.h"
 #include "multicore/explore/memory.h"
 #include "multicore/explore/mutation.h"
 #include "multicore/explore/search.h"
+#include "multicore/fiber.h"
 #include "platform/clock.h"
 #include "platform/futex.h"
 
@@ -68,7 +68,8 @@ class Machine {
   static constexpr int kMain = kMaxThreads - 1;
 
   // --- an execution
-  // Runs the scenario once along the search's choices. False: failure() says what was found.
+  // Runs the scenario once along the search's choices. Returns false if it failed; failure() says
+  // what was found.
   bool run(const Scenario& scenario, const Bounds& bounds);
   Search search;
   MemoryModel model = MemoryModel::c11;
@@ -91,7 +92,8 @@ class Machine {
   int current() const { return current_; }
   bool alone() const { return current_ == kMain; }
   View& view() { return memory_.thread(current_).now; }
-  // Whether the process has one thread, as the case says: its others have not begun, or have ended.
+  // Returns whether the process has one thread, as the case says: its others have not begun, or
+  // have ended.
   bool has_one_thread() const { return one_thread_ || alone(); }
   void set_one_thread(bool one) { one_thread_ = one; }
   // An update that only the one thread of a process may make is about to be.
@@ -106,7 +108,7 @@ class Machine {
   void fork(const std::function<void()>& at_fork);
   int process() const { return process_; }  // how many forks there were
   int survivor() const { return survivor_; }
-  // Whether a thread from before the fork waits for a condition that does not hold.
+  // Returns whether a thread from before the fork waits for a condition that does not hold.
   bool blocked(int thread) const;
   // Calls `on_doorway` at the thread's next read-modify-write, once.
   void expect_doorway() { me().at_doorway = true; }
@@ -236,7 +238,7 @@ class Machine {
     last = memory_.past(current_);
   }
 
-  // Whether something happens to the calling thread that may happen to it or not.
+  // Returns whether something happens to the calling thread that may happen to it or not.
   bool happens();
 
   // The place that called the wait policy, and what it waits for; see wait_at.h.
@@ -287,7 +289,7 @@ class Machine {
     int moment = 0;
   };
   struct Thread {
-    Fiber fiber;
+    multicore::Fiber fiber;
     bool finished;
     bool expired;     // its deadline has passed
     bool impatient;   // so has the patience of its wait
@@ -388,7 +390,7 @@ class Machine {
   static constexpr int kMostIdleRounds = 8;
 
   std::array<Thread, kMaxThreads> threads_;
-  Fiber outside_;
+  multicore::Fiber outside_;
   Memory memory_;
   const Scenario* scenario_ = nullptr;
   const std::function<void()>* part_ = nullptr;

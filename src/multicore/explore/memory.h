@@ -80,15 +80,15 @@ class Memory {
   std::uint64_t newest_value(int location) const {
     return locations_[location].history.back().value;
   }
-  // Whether a new write may come right behind that one.
+  // Returns whether a new write may come right behind that one.
   bool may_follow(int location, int index) const {
     const auto& history = locations_[location].history;
     return index + 1 == static_cast<int>(history.size()) || !history[index + 1].is_update;
   }
 
   void read(int thread, int location, int index, Order order);
-  // Puts a write right behind `before`; an update has read that. False: the bounds of this machine
-  // are exceeded.
+  // Puts a write right behind `before`; an update has read that. Returns false if the bounds of
+  // this machine are exceeded.
   bool write(int thread, int location, int before, std::uint64_t value, Order order,
              bool is_update);
   void fence(int thread, Order order);

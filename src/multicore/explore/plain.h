@@ -15,7 +15,7 @@ class Plain {
  public:
   void reset() { *this = Plain{}; }
 
-  // what: for the trace; nullptr: not worth a line
+  // what: for the trace; nullptr if it isn't worth a line
   void read(const char* what = "the data") {
     for (int t = 0; t < kMaxThreads; ++t)
       check(t, written_[t], "reads what", "writes");

@@ -18,7 +18,7 @@ void Machine::point() {
 void Machine::let_others() {
   const int next = next_thread();
   if (next == current_) return;
-  Fiber& from = me().fiber;
+  multicore::Fiber& from = me().fiber;
   current_ = next;
   threads_[next].fiber.enter_from(from);
 }
@@ -113,7 +113,7 @@ int Machine::next_thread() {
   }
 }
 
-// Whether a thread waits for one atom, or any atom, to change.
+// Returns whether a thread waits for one atom, or any atom, to change.
 bool Machine::somebody_waits() const {
   for (int i = 0; i < count_; ++i) {
     const Thread& t = threads_[i];
@@ -123,7 +123,8 @@ bool Machine::somebody_waits() const {
   return false;
 }
 
-// No thread can go on for sure. True: deadlines pass, or a busy loop makes one more round.
+// No thread can go on for sure. Returns true if deadlines pass, or a busy loop makes one more
+// round.
 bool Machine::let_time_pass() {
   fail_if_a_wakeup_is_lost();
   if (let_naps_end()) return true;

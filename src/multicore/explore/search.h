@@ -75,7 +75,7 @@ class Search {
       if (trail_[i].pick != 0) put(i, trail_[i].pick);
     }
   }
-  // False: not a replay string.
+  // Returns false if it is not a replay string.
   bool load(const std::string& replay);
 
  private:

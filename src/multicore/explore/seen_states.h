@@ -23,7 +23,7 @@ class SeenStates {
   using Left = std::array<std::uint8_t, 8>;
 
   void clear();
-  // Whether the state was met before with no less left. If it was not, it has been now.
+  // Returns whether the state was met before with no less left. If it was not, it has been now.
   bool has(std::uint64_t fingerprint, const Left& left);
 
  private:

@@ -1,5 +1,5 @@
 // Decides whether a thread that finds another waiter being woken backs off (sleeps for a moment and
-// looks again) before it queues, by how often such a look has found the lock busy lately.
+// rechecks) before it queues, by how often such a recheck has found the lock busy lately.
 //
 // The look comes at a random moment, so it finds the lock busy for the share of the time for which
 // it is held. If that share is small, another running thread is a gain; if it is large, two running

@@ -9,8 +9,8 @@
 // score is kFaster or more, contention is throttled: threads that find the lock taken back off.
 // Nothing has to be known about what threads do inside and outside of the lock.
 //
-// They sleep for kSleep, and for longer if so many do that they would come back too often. The
-// score decays when contention does.
+// They sleep for kSleep, and for longer if they are so many that they would come back too often.
+// The score decays when contention does.
 //
 // One trial is under way in the process, and begins kPeriod after the last one at the earliest; at
 // a lock whose score is the lowest or the highest, in one of kSeldom periods. The lock's word has a
@@ -156,7 +156,7 @@ class TriesThrottling {
   static std::uint64_t since_in(std::uint64_t state) noexcept { return state >> 2; }
   static std::uint64_t phase_in(std::uint64_t state) noexcept { return state & 3; }
 
-  // False: the last one was just now, or another thread was faster.
+  // Returns false if the last one was just now, or another thread was faster.
   static bool begin(const void* word) noexcept {
     std::uint64_t state = state_.load(relaxed);
     const std::uint64_t now = Clock::now();

@@ -32,14 +32,15 @@ class Spins {
   static constexpr std::uint32_t kFewest = 10;    // pauses where spinning fails
   static constexpr std::uint32_t kUsual = 50;     // where it succeeds, at least
   static constexpr std::uint32_t kShort = 50;     // pauses that are not counted
-  static constexpr std::uint32_t kTriesAll = 32;  // one spin in so many takes the whole budget
+  static constexpr std::uint32_t kTriesAll = 32;  // one spin in this many takes the whole budget
 
-  // At start-up, by one thread.
+  // Called at start-up, by one thread.
   static void prepare(std::uint32_t most, const Processors& p) noexcept {
     asked_ = most;
     adapt(p);
   }
-  // By any thread, one at a time. relaxed: threads that spin meanwhile do so by either value.
+  // May be called by any thread, one at a time. relaxed: threads that spin meanwhile do so by
+  // either value.
   static void adapt(const Processors& p) noexcept {
     most_.store(worth_spinning(asked_, p), relaxed);
     beside_.store(std::max<std::uint32_t>(p.whole(), 2) - 1, relaxed);
@@ -77,7 +78,7 @@ class Spins {
   static std::uint32_t mean(const void* at) noexcept { return mean_in(cells_[at].load(relaxed)); }
   // What was learned at a word, which may be another's that has the same cell, is forgotten.
   static void forget(const void* at) noexcept { cells_[at].store(0, relaxed); }
-  // How many threads spin and are counted.
+  // Returns how many threads spin and are counted.
   static std::uint32_t spinning() noexcept {
     return count_in(spinning_.load(relaxed), Process::mark() & ~kCount);
   }

@@ -31,8 +31,8 @@ class YieldPolicy {
   static constexpr std::uint32_t kReleases = 512, kHeadReleases = 2048;
   static constexpr std::uint32_t kRarer = 4;  // with such a quota
 
-  // At start-up, and whenever the processors were read again: by one thread at a time. relaxed:
-  // other threads count to either value meanwhile.
+  // Called at start-up, and whenever the processors were read again: by one thread at a time.
+  // relaxed: other threads count to either value meanwhile.
   static void adapt(const Processors& p) noexcept {
     most_.store(p.quota_percent <= 100 ? kRarer * kHeadReleases : kHeadReleases, relaxed);
   }

@@ -110,7 +110,8 @@ class HarrisIndex {
     }
     return Step::stands;
   }
-  // Goes on to the first node that `ends` the search, or to the end. False: begin once more.
+  // Goes on to the first node that `ends` the search, or to the end. Returns false if the caller
+  // must begin once more.
   template <class Ends>
   static bool find(Place& p, Ends ends) {
     for (;;) {

@@ -127,7 +127,7 @@ class HarrisMichaelHash {
       if (find_from(p, key)) return p;
     }
   }
-  // False: something has changed behind it.
+  // Returns false if something has changed behind it.
   bool find_from(Place& p, Key key) {
     p.at = p.link->load(kAcquire);
     for (int hazard = 0;; hazard ^= 1) {

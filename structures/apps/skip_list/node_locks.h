@@ -16,13 +16,13 @@ using NodeLock = lockswap::SpinLock<lockswap::Native, lockswap::Park<lockswap::N
 
 class NodeLocksSkipList : public SkipListBase<NodeLock> {
  public:
-  // False: it is there already.
+  // Returns false if it is there already.
   bool insert(Hand& hand, std::uint32_t key) {
     return insert_under(hand, key,
                         [](const Place& p, int levels) { return LockedNodes(p, levels); });
   }
 
-  // False: it is not there.
+  // Returns false if it is not there.
   bool remove(Hand& hand, std::uint32_t key) {
     Node* victim = nullptr;  // once it is locked and marked
     {

@@ -16,14 +16,14 @@ struct NothingInTheNode {};
 
 class RangesSkipList : public SkipListBase<NothingInTheNode> {
  public:
-  // False: it is there already.
+  // Returns false if it is there already.
   bool insert(Hand& hand, std::uint32_t key) {
     return insert_under(hand, key, [this, key](const Place& p, int levels) {
       return LockedKeys(lock_, p.before[levels - 1]->key, key);
     });
   }
 
-  // False: it is not there.
+  // Returns false if it is not there.
   bool remove(Hand& hand, std::uint32_t key) {
     Node* victim = nullptr;
     {

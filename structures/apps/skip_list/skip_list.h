@@ -155,8 +155,8 @@ class SkipListBase {
     }
   }
 
-  // Inserts a key under what `lock(place, levels)` returns, whose destructor releases. False: the
-  // key is there already.
+  // Inserts a key under what `lock(place, levels)` returns, whose destructor releases. Returns
+  // false if the key is there already.
   template <class Lock>
   bool insert_under(Hand& hand, std::uint32_t key, Lock lock) {
     const int levels = random_levels(hand.random);
@@ -175,7 +175,7 @@ class SkipListBase {
     return true;
   }
 
-  // False: the key is there. Else where to insert it.
+  // Returns false if the key is there. Else where to insert it.
   bool search_place(std::uint32_t key, Place& p) noexcept {
     for (;; step_aside()) {
       search(key, p);

@@ -172,21 +172,21 @@ class bonsai_map {
 
   // --- writers: under a lock of the program, not in a section. If memory is refused they throw
   // std::bad_alloc, and nothing has changed.
-  // False: the key is there, and stays as it is.
+  // Returns false if the key is there, and stays as it is.
   bool insert(const Key& key, const Value& value) {
     if (node::find(root(), key) != nullptr) return false;
     begin_update();
     show_root(update(memory_).inserted(root(), key, value, Less{}));
     return true;
   }
-  // False: it is new.
+  // Returns false if it is new.
   bool insert_or_assign(const Key& key, const Value& value) {
     if (insert(key, value)) return false;
     begin_update();
     show_root(update(memory_).assigned(root(), key, value, Less{}));
     return true;
   }
-  // False: it is not there.
+  // Returns false if it is not there.
   bool erase(const Key& key) {
     if (node::find(root(), key) == nullptr) return false;
     begin_update();

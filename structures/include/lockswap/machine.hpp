@@ -43,7 +43,7 @@ struct real_machine {
   static bool prepare_heavy_fence() noexcept {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   }
-  // A seq_cst fence in every thread of the process. False: the kernel refused it.
+  // A seq_cst fence in every thread of the process. Returns false if the kernel refused it.
   static bool heavy_fence() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     const bool done = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;

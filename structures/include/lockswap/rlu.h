@@ -40,7 +40,8 @@
  * section.
  *
  * Nested sections: a section inside another one is a part of the outermost. Only the end of that
- * one commits, and an abort at any depth ends it, with all sections inside.
+ * one commits. An abort would end it under those around it, who still read, so it is refused in a
+ * nested section: say to the caller that the change failed, and have the outermost one abort.
  *
  * Threads need not be registered: a thread is when it first calls one of these functions. There may
  * be any number of them. If a thread exits in a section, the section is aborted. What a thread has
@@ -63,10 +64,14 @@
  *
  * Errors of use. Compiled with LOCKSWAP_RLU_CHECKS defined, a program is stopped by abort() with a
  * line on stderr that has file and line of the call, at: a dereference, a lock, an abort or an
- * unlock outside of a section; a try for a lock that fails, or an abort, while the thread has a
+ * unlock outside of a section; an abort, or a change that needs a section of its own (rlu.hpp), in
+ * a nested section; a try for a lock that fails, or an abort, while the thread has a
  * writer lock; a writer lock that the thread has already, or that is acquired or released inside of
  * a section; the release of a writer lock that the thread does not have; the free of an object that
- * another thread has locked, or that is freed already; the discard of an object that is locked; a
+ * another thread has locked, that the section has not locked, or that is freed already; a lock or a
+ * dereference of a freed one; the end of a section that stores the address of a copy in an object,
+ * that has read an object which was written without a lock, or that writes, reading and locking
+ * nothing, into an object which its thread has made; the discard of an object that is locked; a
  * wait for readers inside of a section (synchronize, flush, barrier). Without it these are
  * undefined but where a function says otherwise. With it, or with LOCKSWAP_RLU_COUNTS, dereferences
  * are counted. */
@@ -89,22 +94,26 @@ extern "C" {
 /** @cond private */
 struct lockswap_rlu_header {
   uint64_t copy;
-  uint64_t size;
+  uint64_t size; /* in the lower 48 bits; the number of the function that frees it in the others */
 };
 #define LOCKSWAP_RLU_HEADER(object) ((struct lockswap_rlu_header*)(void*)(object)-1)
 /** @endcond */
 
-/** Makes an object of memory from any allocator, at a multiple of 16: a header, and so many bytes
- * behind it, all 0. Gives the object. `give` is called with the memory when the object is freed, by
- * whichever thread; it is the same for all objects of the process. The library itself allocates no
- * object and calls no malloc. */
+/** Makes an object of memory from any allocator, at a multiple of 16: a header, and `size` bytes
+ * behind it, all 0. Returns the object. `give` is called with the memory when this object is freed,
+ * by whichever thread; each object may have another one. NULL: the memory stays the program's, as
+ * for an object that is a part of something larger. The library itself allocates no object and
+ * calls no malloc. Returns NULL if the process has given 4,096 different functions already, or if
+ * the size has more than 48 bits. */
 void* lockswap_rlu_made(void* memory, size_t size, void (*give)(void*));
 /** A new object of that size, with all bytes 0, at a multiple of 16; no other thread knows it yet.
  * NULL: no memory. By calloc and free of the program. In or outside of a section. */
 static inline void* lockswap_rlu_alloc(size_t size) {
   const size_t head = sizeof(struct lockswap_rlu_header);
   void* memory = size > SIZE_MAX - head ? NULL : calloc(1, head + size);
-  return memory == NULL ? NULL : lockswap_rlu_made(memory, size, free);
+  void* object = memory == NULL ? NULL : lockswap_rlu_made(memory, size, free);
+  if (object == NULL) free(memory);
+  return object;
 }
 /** Frees an object when nobody can read it any more. In a section: if the section is committed, and
  * when that has taken effect; the object must be locked by this section, in either way, or be kept
@@ -127,13 +136,14 @@ int lockswap_rlu_register(void);
 void lockswap_rlu_reader_lock(void);
 /** Ends it. One that has locked nothing never waits. Else the outermost one's end commits:
  * it waits until all sections that began before have ended, and then writes the copies back; or, if
- * commits are deferred, that happens later (see lockswap_rlu_set_deferral). */
-void lockswap_rlu_reader_unlock(void);
-/** Ends all sections that are nested here, and undoes what they have done: objects that they locked
- * are free again, copies and frees are forgotten. If a try for a lock failed, waits until the
- * thread that had the object is through with it, and writes back what that thread has deferred if
- * it does not do so itself (section 3.7). 0: try again. ENOMEM: what failed was for want of memory.
- * */
+ * commits are deferred, that happens later (see lockswap_rlu_set_deferral). EPERM: there is no
+ * section to end, and nothing has happened. */
+int lockswap_rlu_reader_unlock(void);
+/** Ends the section, and undoes what it has done: objects that it locked are free again, copies and
+ * frees are forgotten. If a try for a lock failed, waits until the thread that had the object is
+ * through with it, and writes back what that thread has deferred if it does not do so itself
+ * (section 3.7). 0: try again. ENOMEM: what failed was for want of memory. EDEADLK: in a nested
+ * section, which goes on: the outermost one must abort. EPERM: outside of a section. */
 int lockswap_rlu_abort(void);
 /** How many sections are nested here; 0: none. */
 unsigned lockswap_rlu_depth(void);
@@ -161,9 +171,9 @@ static inline void* lockswap_rlu_dereference(const void* object) {
 /** Locks an object, which may be given as the object or as what dereference made of it, and gives
  * the copy that the section may change. The same copy again if the section has it already. The
  * object is as this section sees it, and stays so: nothing has to be validated. NULL: another
- * thread has it, or there is no memory for the copy; call lockswap_rlu_abort() and begin again.
- * Never waits. An object that is locked by what this thread has deferred counts as free. Cost: an
- * update of the object's header, and the copy. */
+ * thread has it, there is no memory for the copy, or there is no section; call lockswap_rlu_abort()
+ * and begin again. Never waits. An object that is locked by what this thread has deferred counts as
+ * free. Cost: an update of the object's header, and the copy. */
 void* lockswap_rlu_try_lock(void* object);
 /** The same for an object that is read and must not change until this section has taken effect, as
  * the node that is taken out of a list. Nothing is copied or written back. Gives the object as the
@@ -189,11 +199,27 @@ static inline int lockswap_rlu_same(const void* a, const void* b) {
 
 /* --- Deferral (section 3.7) */
 
+/** A domain says how far its commits may be deferred, so that structures in one process need not
+ * agree on that. A section belongs to the domains that it joins, and to the default one if it joins
+ * none. All zeroes is a domain whose commits are not deferred; there is nothing to destroy. */
+typedef struct lockswap_rlu_domain {
+  uint32_t opaque[4]; /**< Private. */
+} lockswap_rlu_domain;
+/* clang-format off */
+/** A domain whose commits are not deferred, for a static one. */
+#define LOCKSWAP_RLU_DOMAIN_INITIALIZER {{0}}
+/* clang-format on */
+/** The same as lockswap_rlu_set_deferral(), for the domain's commits alone. EINVAL: 0. */
+int lockswap_rlu_domain_set_deferral(lockswap_rlu_domain* domain, unsigned commits);
+/** The outermost section here belongs to this domain, too; NULL: to the default one. What it
+ * commits is deferred only as far as all of its domains allow. EPERM: outside of a section. */
+int lockswap_rlu_join(const lockswap_rlu_domain* domain);
 /** How many commits a thread may collect before it makes them take effect, all at once; 1: none is
- * deferred (the default). For all threads, from their next commits on. The objects stay locked
- * meanwhile. The thread that did it sees what it has deferred; others see it later, at once and in
- * full. So another thread need not see it when the section has ended. It takes effect sooner if
- * another thread wants an object of it. EINVAL: 0. */
+ * deferred (the default). For the sections of all threads that join no domain, from their next
+ * commits on; so it is for a program, and a library has a domain of its own. The objects stay
+ * locked meanwhile. The thread that did it sees what it has deferred; others see it later, at once
+ * and in full. So another thread need not see it when the section has ended. It takes effect sooner
+ * if another thread wants an object of it. EINVAL: 0. */
 int lockswap_rlu_set_deferral(unsigned commits);
 /** Makes what this thread has deferred take effect. Waits as a commit does. EDEADLK: in a section.
  * */
@@ -280,7 +306,10 @@ enum {
   LOCKSWAP_RLU_AT_DISCARD,
   LOCKSWAP_RLU_AT_WRITER_ACQUIRE,
   LOCKSWAP_RLU_AT_WRITER_RELEASE,
-  LOCKSWAP_RLU_AT_WAIT
+  LOCKSWAP_RLU_AT_WAIT,
+  LOCKSWAP_RLU_AT_UPDATE,
+  LOCKSWAP_RLU_AT_BEGIN,
+  LOCKSWAP_RLU_AT_MADE
 };
 void* lockswap_rlu_check(int what, const void* object, const char* file, int line);
 
@@ -289,6 +318,10 @@ void* lockswap_rlu_check(int what, const void* object, const char* file, int lin
   lockswap_rlu_check(LOCKSWAP_RLU_AT_##what, (object), __FILE__, __LINE__)
 #define LOCKSWAP_RLU_CHECK_LOCK(what, lock) \
   ((lockswap_rlu_writer_lock*)LOCKSWAP_RLU_CHECK(what, lock))
+#define lockswap_rlu_made(memory, size, give) \
+  LOCKSWAP_RLU_CHECK(MADE, (lockswap_rlu_made)(memory, size, give))
+#define lockswap_rlu_alloc(size) LOCKSWAP_RLU_CHECK(MADE, (lockswap_rlu_alloc)(size))
+#define lockswap_rlu_reader_lock() (LOCKSWAP_RLU_CHECK(BEGIN, NULL), (lockswap_rlu_reader_lock)())
 #define lockswap_rlu_reader_unlock() \
   (LOCKSWAP_RLU_CHECK(UNLOCK, NULL), (lockswap_rlu_reader_unlock)())
 #define lockswap_rlu_abort() (LOCKSWAP_RLU_CHECK(ABORT, NULL), (lockswap_rlu_abort)())

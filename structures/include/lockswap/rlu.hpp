@@ -140,12 +140,35 @@ class link {
   T* to_ = nullptr;
 };
 
+/// What belongs to a domain is deferred as far as the domain says; see rlu.h. It outlives what is
+/// made in it.
+class domain {
+ public:
+  /// Of which nothing is deferred.
+  domain() noexcept = default;
+  /// Of which a thread may collect that many commits. Throws std::system_error for 0.
+  explicit domain(unsigned deferral) { set_deferral(deferral); }
+  domain(const domain&) = delete;
+  domain& operator=(const domain&) = delete;
+  /// The same from now on. Throws std::system_error for 0.
+  void set_deferral(unsigned commits) {
+    if (const int error = lockswap_rlu_domain_set_deferral(&domain_, commits); error != 0)
+      throw std::system_error(error, std::generic_category(), "lockswap rlu deferral");
+  }
+  /// The domain for the functions of rlu.h.
+  lockswap_rlu_domain* native_handle() noexcept { return &domain_; }
+
+ private:
+  lockswap_rlu_domain domain_ = LOCKSWAP_RLU_DOMAIN_INITIALIZER;
+};
+
 /// A section, from here to the end of the block. A section that was aborted has ended.
 class section {
  public:
   /// Begins it.
-  section() noexcept {
-    lockswap_rlu_enter();
+  explicit section(detail::place at = detail::place::current()) noexcept : began_(at) {
+    detail::checked<void>(LOCKSWAP_RLU_AT_BEGIN, nullptr, at);
+    (lockswap_rlu_enter)();
     depth_ = lockswap_rlu_nested();
   }
   section(const section&) = delete;
@@ -156,16 +179,27 @@ class section {
   [[nodiscard]] bool is_open() const noexcept {
     return depth_ != 0 && lockswap_rlu_nested() >= depth_;
   }
-  /// Ends it early; the outermost one commits.
+  /// Ends it early; the outermost one commits. A check names the line where it began.
   void end() noexcept {
-    if (is_open()) lockswap_rlu_leave();
+    if (is_open()) {
+      detail::checked<void>(LOCKSWAP_RLU_AT_UNLOCK, nullptr, began_);
+      (lockswap_rlu_leave)();
+    }
     depth_ = 0;
   }
-  /// Ends it, with those around it, and undoes what they have done. Throws std::bad_alloc.
+  /// Ends it, and undoes what it has done. Throws std::system_error (EDEADLK) in a nested one,
+  /// which goes on, and std::bad_alloc.
   void abort(detail::place at = detail::place::current()) {
-    depth_ = 0;
     detail::checked<void>(LOCKSWAP_RLU_AT_ABORT, nullptr, at);
-    if ((lockswap_rlu_abort)() == ENOMEM) throw std::bad_alloc();
+    const int error = (lockswap_rlu_abort)();
+    if (error == EDEADLK)
+      throw std::system_error(error, std::generic_category(), "lockswap rlu abort");
+    depth_ = 0;
+    if (error == ENOMEM) throw std::bad_alloc();
+  }
+  /// It belongs to this domain, too, or to the default one; see rlu.h.
+  void join(domain* of) const noexcept {
+    lockswap_rlu_join(of == nullptr ? nullptr : of->native_handle());
   }
 
   /// The version of the object that this section sees.
@@ -173,7 +207,7 @@ class section {
   [[nodiscard]] T* read(T* p, detail::place at = detail::place::current()) const noexcept {
     return rlu::dereference(p, at);
   }
-  /// False: abort. True: p is the copy that may be changed.
+  /// Returns false if the caller must abort. Returns true if p is the copy that may be changed.
   template <class T>
   requires object<T>
   [[nodiscard]] bool lock(T*& p, detail::place at = detail::place::current()) const noexcept {
@@ -182,7 +216,8 @@ class section {
     if (copy != nullptr) p = copy;
     return copy != nullptr;
   }
-  /// False: abort. True: p is the object as it is seen here, and stays as it is.
+  /// Returns false if the caller must abort. Returns true if p is the object as it is seen here,
+  /// and stays as it is.
   template <class T>
   [[nodiscard]] bool lock_const(T*& p, detail::place at = detail::place::current()) const noexcept {
     detail::checked(LOCKSWAP_RLU_AT_LOCK, p, at);
@@ -198,20 +233,26 @@ class section {
 
  private:
   unsigned depth_ = 0;
+  [[no_unique_address]] detail::place began_;
 };
 
-/// Runs change(section), which gives a std::optional, in a section of its own until that has a
-/// value, and commits then. Not inside of another section, which the abort of this one would end.
+/// Runs change(section), which returns a std::optional, in a section of its own until that has a
+/// value, and commits then. Throws std::system_error (EDEADLK) inside of another section, as in a
+/// walk: a lock that another thread has comes free only when that section has ended. So collect
+/// what is to be changed and change it after the walk, or change it in the section that is open.
 /// Throws what `change` throws, after an abort, and std::bad_alloc.
 template <class F>
-auto update(F&& change) {
+auto update(F&& change, detail::place at = detail::place::current()) {
+  detail::checked<void>(LOCKSWAP_RLU_AT_UPDATE, nullptr, at);
+  if (lockswap_rlu_nested() != 0)
+    throw std::system_error(EDEADLK, std::generic_category(), "lockswap rlu change in a section");
   for (;;) {
-    section here;
+    section here(at);
     decltype(change(here)) result;
     try {
       result = change(here);
     } catch (...) {
-      if (here.is_open()) lockswap_rlu_abort();
+      if (here.is_open()) (lockswap_rlu_abort)();
       throw;
     }
     if (result) {

@@ -68,7 +68,7 @@ class cache_database {
     }
   }
 
-  // False: it is not there, and `content` is as it was.
+  // Returns false if it is not there, and `content` is as it was.
   bool get(std::string_view key, std::string& content) {
     const where w(key);
     if (!lru_) {
@@ -90,7 +90,7 @@ class cache_database {
     });
     fresh.published();
   }
-  // False: it is there already.
+  // Returns false if it is there already.
   bool add(std::string_view key, std::string_view content) {
     const where w(key);
     new_record fresh(w, key, content);
@@ -106,7 +106,7 @@ class cache_database {
     if (done) fresh.published();
     return done;
   }
-  // False: it is not there.
+  // Returns false if it is not there.
   bool remove(std::string_view key) {
     const where w(key);
     return sync_.change(1u << w.slot, [&] {
@@ -116,8 +116,8 @@ class cache_database {
       return true;
     });
   }
-  // What the number is then; a record that is not there begins with `first`. Nothing: the record is
-  // no number, which is 8 bytes in the order of this machine. Wraps around.
+  // What the number is then; a record that is not there begins with `first`. Returns nothing if the
+  // record is no number, which is 8 bytes in the order of this machine. Wraps around.
   std::optional<std::int64_t> increment(std::string_view key, std::int64_t by,
                                         std::int64_t first = 0) {
     const where w(key);

@@ -1,9 +1,12 @@
 // Parts of the sets of rlu_list.hpp, rlu_hash.hpp, rlu_double_list.hpp, rlu_resizable_hash.hpp and
-// rlu_citrus.hpp: objects that are parts of something larger, entries, and chains of nodes.
+// rlu_citrus.hpp: objects that are parts of something larger, entries, functions that are sections
+// of their own, and chains of nodes.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -11,6 +14,16 @@
 #include "lockswap/rlu.hpp"
 
 namespace lockswap::rlu {
+
+// What compares, and what spreads, the items of a set. Each may have a state.
+template <class F, class T>
+concept order_of = std::strict_weak_order<const F&, const T&, const T&>;
+template <class F, class T>
+concept equality_of = std::equivalence_relation<const F&, const T&, const T&>;
+template <class F, class T>
+concept hash_of = requires(const F& f, const T& item) {
+  { f(item) } -> std::convertible_to<std::size_t>;
+};
 
 // An object that is a part of something larger, as the head of a chain: it is not allocated or
 // freed by itself. What it is a part of may go when no section can see it any more, and when
@@ -68,9 +81,12 @@ class reading {
   reading& operator=(const reading&) = delete;
 };
 
-// Before a whole structure is freed. Not in a section: that is a bug of the caller, which would
-// wait for itself.
-inline void let_all_take_effect() noexcept { lockswap_rlu_flush_all(); }
+// Before a whole structure is freed. In a section that would be a wait for itself, so the process
+// ends with a line, as by a std::thread that is destroyed before it is joined.
+inline void let_all_take_effect() noexcept {
+  if ((lockswap_rlu_flush_all)() != 0)
+    lockswap_rlu_check(LOCKSWAP_RLU_AT_WAIT, nullptr, __FILE__, __LINE__);
+}
 
 // Spreads a hash, whose low or high bits may all be the same, over 32 bits.
 inline std::uint32_t mixed(std::size_t hash) noexcept {
@@ -85,6 +101,12 @@ template <class T>
 struct node_of : joint {
   T item{};
 };
+
+// The item of a position, or of a node; nullptr if there is none.
+template <class Position>
+auto item_at(const Position& p) noexcept -> decltype(&p.at->item) {
+  return p.found ? &p.at->item : nullptr;
+}
 
 // A place in a chain, as a section sees it: `at` is the node looked for, or what follows if it is
 // not there (`found` is false; at the chain's end `at` is null); `before` links to `at`.
@@ -128,7 +150,8 @@ class chain {
     return {before, at, at != nullptr};
   }
 
-  // True: inserted between `before` and `next`. Nothing: abort. Throws std::bad_alloc.
+  // Returns true if it was inserted between `before` and `next`. Returns nothing if the caller must
+  // abort. Throws std::bad_alloc.
   static std::optional<bool> insert(section& here, joint* before, joint* next, entry& fresh) {
     if (!here.lock(before)) return std::nullopt;
     node* const n = fresh.node();
@@ -136,7 +159,13 @@ class chain {
     before->next = n;
     return true;
   }
-  // True: removed. Nothing: abort.
+  // Returns false, since the node has that item now, or nothing if the caller must abort.
+  static std::optional<bool> assign(section& here, node* at, const T& item) {
+    if (!here.lock(at)) return std::nullopt;
+    at->item = item;
+    return false;
+  }
+  // Returns true if it was removed, and nothing if the caller must abort.
   static std::optional<bool> remove(section& here, position<T> p) {
     if (!p.found) return false;
     if (!here.lock(p.before) || !here.lock_const(p.at)) return std::nullopt;
@@ -161,18 +190,99 @@ class chain {
   }
 };
 
-// insert(section, entry), as a section of its own.
-template <class Set, class T>
-bool insert_alone(Set& set, const T& item) {
-  typename Set::entry fresh(item);
-  const bool done = update([&](section& here) { return set.insert(here, fresh); });
-  if (done) fresh.inserted();
-  return done;
-}
-template <class Set, class T>
-bool remove_alone(Set& set, const T& item) {
-  return update([&](section& here) { return set.remove(here, item); });
+// Returns true if all items are gone, and nothing if the caller must abort.
+template <class T>
+std::optional<bool> clear_chain(section& here, joint* head) {
+  joint* first = dereference(head);
+  joint* at = first->next.read();
+  if (at == nullptr) return true;
+  if (!here.lock(first)) return std::nullopt;
+  while (at != nullptr) {
+    auto* gone = static_cast<node_of<T>*>(at);
+    if (!here.lock_const(gone)) return std::nullopt;
+    at = gone->next.read();
+    here.free(gone);
+  }
+  first->next = nullptr;
+  return true;
 }
 
 }  // namespace detail
+
+// What a set has beside its functions for a section of the caller's: the same, each as a section of
+// its own. Those that change something throw std::system_error (EDEADLK) in a section, and
+// std::bad_alloc; nothing has changed then.
+//
+// The set has look(item): the item that is there and compares equal, or nullptr; and `domain_`.
+template <class Set, class T>
+class set_functions {
+ public:
+  [[nodiscard]] bool contains(const T& item) const {
+    const detail::reading here;
+    return self().look(item) != nullptr;
+  }
+  // The item that is there and compares equal.
+  [[nodiscard]] std::optional<T> find(const T& item) const {
+    const detail::reading here;
+    return copy_of(self().look(item));
+  }
+  // How many items one state of the set has. Cost: a walk; a count would be what all changes meet
+  // at.
+  [[nodiscard]] std::size_t size() const {
+    std::size_t n = 0;
+    self().for_each([&n](const T&) { ++n; });
+    return n;
+  }
+  // Returns false if it is there already, and stays as it is.
+  bool insert(const T& item, detail::place at = detail::place::current()) {
+    return insert_by(item, at, [this](section& here, auto& e) { return self().insert(here, e); });
+  }
+  // Returns false if it was there, and is now this one.
+  bool insert_or_assign(const T& item, detail::place at = detail::place::current()) {
+    return insert_by(item, at,
+                     [this](section& here, auto& e) { return self().insert_or_assign(here, e); });
+  }
+  // Returns false if it is not there.
+  bool remove(const T& item, detail::place at = detail::place::current()) {
+    return update([&](section& here) { return self().remove(here, item); }, at);
+  }
+  // The same, as the standard's sets call it.
+  bool erase(const T& item, detail::place at = detail::place::current()) {
+    return remove(item, at);
+  }
+  // At one moment for all others.
+  void clear(detail::place at = detail::place::current()) {
+    update([&](section& here) { return self().clear(here); }, at);
+  }
+
+  // In the caller's section.
+  [[nodiscard]] bool contains(const section&, const T& item) const {
+    return self().look(item) != nullptr;
+  }
+  [[nodiscard]] std::optional<T> find(const section&, const T& item) const {
+    return copy_of(self().look(item));
+  }
+
+ protected:
+  explicit set_functions(domain* of) noexcept : domain_(of) {}
+  ~set_functions() = default;
+  // What the section changes here is deferred as far as the set's domain says.
+  void join(const section& here) const noexcept { here.join(domain_); }
+
+ private:
+  Set& self() noexcept { return static_cast<Set&>(*this); }
+  const Set& self() const noexcept { return static_cast<const Set&>(*this); }
+  static std::optional<T> copy_of(const T* item) {
+    return item == nullptr ? std::nullopt : std::optional<T>(*item);
+  }
+  template <class F>
+  bool insert_by(const T& item, const detail::place& at, const F& change) {
+    typename Set::entry fresh(item);
+    const bool done = update([&](section& here) { return change(here, fresh); }, at);
+    if (done) fresh.inserted();
+    return done;
+  }
+
+  domain* domain_;
+};
 }  // namespace lockswap::rlu

@@ -21,9 +21,8 @@
 
 namespace lockswap::rlu {
 
-template <class T, class Less = std::less<T>>
-requires object<T>
-class citrus {
+template <object T, order_of<T> Less = std::less<T>>
+class citrus : public set_functions<citrus<T, Less>, T> {
   struct node;
   struct fork {
     link<node> child[2];
@@ -31,11 +30,20 @@ class citrus {
   struct node : fork {
     T item{};
   };
+  using own = set_functions<citrus, T>;
+  friend own;
 
  public:
   using entry = rlu::entry<node, T>;
+  using own::clear;
+  using own::contains;
+  using own::find;
+  using own::insert;
+  using own::insert_or_assign;
+  using own::remove;
 
-  explicit citrus(Less less = {}) : less_(std::move(less)) {}
+  explicit citrus(Less less = {}) : own(nullptr), less_(std::move(less)) {}
+  explicit citrus(domain& of, Less less = {}) : own(&of), less_(std::move(less)) {}
   citrus(const citrus&) = delete;
   citrus& operator=(const citrus&) = delete;
   // Not in a section. No other thread uses the tree any more.
@@ -55,51 +63,44 @@ class citrus {
     }
   }
 
-  [[nodiscard]] bool contains(const T& item) const {
-    const detail::reading here;
-    return at(item).at != nullptr;
-  }
-  // The item that is there and compares equal.
-  [[nodiscard]] std::optional<T> find(const T& item) const {
-    const detail::reading here;
-    const node* const n = at(item).at;
-    return n != nullptr ? std::optional<T>(n->item) : std::nullopt;
-  }
-  // False: it is there already. Throws std::bad_alloc.
-  bool insert(const T& item) { return detail::insert_alone(*this, item); }
-  // False: it is not there. Throws std::bad_alloc.
-  bool remove(const T& item) { return detail::remove_alone(*this, item); }
   // f(item), in order, of one state of the tree. Throws std::bad_alloc.
   template <class F>
   void for_each(F f) const {
     const detail::reading here;
-    std::vector<const node*> path;
-    const node* n = dereference(root_.get())->child[0].read();
-    while (n != nullptr || !path.empty()) {
-      for (; n != nullptr; n = n->child[0].read())
-        path.push_back(n);
-      n = path.back();
-      path.pop_back();
-      f(n->item);
-      n = n->child[1].read();
-    }
+    walk([](const T&) { return false; },
+         [&f](const node* n) {
+           f(n->item);
+           return true;
+         });
+  }
+  // The same of the items from `first` on that are less than `end`.
+  template <class F>
+  void for_each_between(const T& first, const T& end, F f) const {
+    const detail::reading here;
+    walk([this, &first](const T& item) { return less_(item, first); },
+         [this, &end, &f](const node* n) {
+           if (!less_(n->item, end)) return false;
+           f(n->item);
+           return true;
+         });
   }
 
-  // In the caller's section. Nothing: abort it, and begin again.
-  [[nodiscard]] bool contains(const section&, const T& item) const {
-    return at(item).at != nullptr;
-  }
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
+    own::join(here);
+    const place p = at(fresh.item());
+    return p.at != nullptr ? std::optional(false) : insert_at(here, p, fresh);
+  }
+  [[nodiscard]] std::optional<bool> insert_or_assign(section& here, entry& fresh) {
+    own::join(here);
     place p = at(fresh.item());
-    if (p.at != nullptr) return false;
-    if (!here.lock(p.parent)) return std::nullopt;
-    node* const n = fresh.node();
-    n->child[0] = nullptr;
-    n->child[1] = nullptr;
-    p.parent->child[p.side] = n;
-    return true;
+    if (p.at == nullptr) return insert_at(here, p, fresh);
+    if (!here.lock(p.at)) return std::nullopt;
+    p.at->item = fresh.item();
+    return false;
   }
   [[nodiscard]] std::optional<bool> remove(section& here, const T& item) {
+    own::join(here);
     place p = at(item);
     if (p.at == nullptr) return false;
     if (!here.lock(p.parent) || !here.lock_const(p.at)) return std::nullopt;
@@ -110,6 +111,24 @@ class citrus {
       return true;
     }
     return replace_by_successor(here, p);
+  }
+  // Throws std::bad_alloc.
+  [[nodiscard]] std::optional<bool> clear(section& here) {
+    own::join(here);
+    fork* root = dereference(root_.get());
+    if (root->child[0].get() == nullptr) return true;
+    if (!here.lock(root)) return std::nullopt;
+    // A walk has passed a node's left child, and holds its right one, when it comes to the node.
+    const bool done = walk([](const T&) { return false; },
+                           [&here](const node* n) {
+                             auto* gone = const_cast<node*>(n);
+                             if (!here.lock_const(gone)) return false;
+                             here.free(gone);
+                             return true;
+                           });
+    if (!done) return std::nullopt;
+    root->child[0] = nullptr;
+    return true;
   }
 
  private:
@@ -131,6 +150,38 @@ class citrus {
       p.side = is_right ? 1 : 0;
     }
     return p;
+  }
+  static std::optional<bool> insert_at(section& here, place p, entry& fresh) {
+    if (!here.lock(p.parent)) return std::nullopt;
+    node* const n = fresh.node();
+    n->child[0] = nullptr;
+    n->child[1] = nullptr;
+    p.parent->child[p.side] = n;
+    return true;
+  }
+  const T* look(const T& item) const {
+    const node* const n = at(item).at;
+    return n != nullptr ? &n->item : nullptr;
+  }
+  // f(node) for those whose items are not left out, in order, while it returns true. Whether it
+  // always has. is_left_out(item): and so are all before it.
+  template <class Out, class F>
+  bool walk(const Out& is_left_out, const F& f) const {
+    std::vector<const node*> path;
+    const node* n = dereference(root_.get())->child[0].read();
+    while (n != nullptr || !path.empty()) {
+      while (n != nullptr) {
+        const bool out = is_left_out(n->item);
+        if (!out) path.push_back(n);
+        n = n->child[out ? 1 : 0].read();
+      }
+      if (path.empty()) break;
+      n = path.back();
+      path.pop_back();
+      if (!f(n)) return false;
+      n = n->child[1].read();
+    }
+    return true;
   }
   // Replaces a node with two children by the leftmost node below its right child.
   std::optional<bool> replace_by_successor(section& here, place p) {

@@ -16,9 +16,8 @@
 
 namespace lockswap::rlu {
 
-template <class T, class Less = std::less<T>>
-requires object<T>
-class double_list {
+template <object T, order_of<T> Less = std::less<T>>
+class double_list : public set_functions<double_list<T, Less>, T> {
   struct place {
     link<place> next;
     link<place> prev;
@@ -26,15 +25,20 @@ class double_list {
   struct node : place {
     T item{};
   };
+  using own = set_functions<double_list, T>;
+  friend own;
 
  public:
   using entry = rlu::entry<node, T>;
+  using own::clear;
+  using own::contains;
+  using own::find;
+  using own::insert;
+  using own::insert_or_assign;
+  using own::remove;
 
-  explicit double_list(Less less = {}) : less_(std::move(less)) {
-    place* const ends = ends_.get();
-    ends->next = ends;
-    ends->prev = ends;
-  }
+  explicit double_list(Less less = {}) : double_list(nullptr, std::move(less)) {}
+  explicit double_list(domain& of, Less less = {}) : double_list(&of, std::move(less)) {}
   double_list(const double_list&) = delete;
   double_list& operator=(const double_list&) = delete;
   // Not in a section. No other thread uses the list any more.
@@ -47,11 +51,6 @@ class double_list {
     }
   }
 
-  // From the first item on.
-  [[nodiscard]] bool contains(const T& item) const {
-    const detail::reading here;
-    return is_item(at_or_after(item), item);
-  }
   // From the last item on.
   [[nodiscard]] bool contains_from_end(const T& item) const {
     const detail::reading here;
@@ -63,16 +62,6 @@ class double_list {
     }
     return false;
   }
-  // The item that is there and compares equal.
-  [[nodiscard]] std::optional<T> find(const T& item) const {
-    const detail::reading here;
-    place* const p = at_or_after(item);
-    return is_item(p, item) ? std::optional<T>(static_cast<node*>(p)->item) : std::nullopt;
-  }
-  // False: it is there already. Throws std::bad_alloc.
-  bool insert(const T& item) { return detail::insert_alone(*this, item); }
-  // False: it is not there. Throws std::bad_alloc.
-  bool remove(const T& item) { return detail::remove_alone(*this, item); }
   // f(item), of one state of the list, from the first to the last item.
   template <class F>
   void for_each(F f) const {
@@ -83,24 +72,34 @@ class double_list {
   void for_each_from_end(F f) const {
     walk(f, &place::prev);
   }
-
-  // In the caller's section. Nothing: abort it, and begin again.
-  [[nodiscard]] bool contains(const section&, const T& item) const {
-    return is_item(at_or_after(item), item);
+  // In order, the items from `first` on that are less than `end`.
+  template <class F>
+  void for_each_between(const T& first, const T& end, F f) const {
+    const detail::reading here;
+    for (const place* p = at_or_after(first); !same(p, ends()); p = p->next.read()) {
+      const T& item = static_cast<const node*>(p)->item;
+      if (!less_(item, end)) return;
+      f(item);
+    }
   }
+
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
-    place* after = at_or_after(fresh.item());
-    if (is_item(after, fresh.item())) return false;
-    place* before = after->prev.read();
-    if (!here.lock(before) || !here.lock(after)) return std::nullopt;
-    node* const n = fresh.node();
-    n->next = after;
-    n->prev = before;
-    before->next = n;
-    after->prev = n;
-    return true;
+    own::join(here);
+    place* const after = at_or_after(fresh.item());
+    return is_item(after, fresh.item()) ? std::optional(false) : insert_before(here, after, fresh);
+  }
+  [[nodiscard]] std::optional<bool> insert_or_assign(section& here, entry& fresh) {
+    own::join(here);
+    place* const after = at_or_after(fresh.item());
+    if (!is_item(after, fresh.item())) return insert_before(here, after, fresh);
+    auto* mine = static_cast<node*>(after);
+    if (!here.lock(mine)) return std::nullopt;
+    mine->item = fresh.item();
+    return false;
   }
   [[nodiscard]] std::optional<bool> remove(section& here, const T& item) {
+    own::join(here);
     place* gone = at_or_after(item);
     if (!is_item(gone, item)) return false;
     place* before = gone->prev.read();
@@ -111,8 +110,44 @@ class double_list {
     here.free(gone);
     return true;
   }
+  [[nodiscard]] std::optional<bool> clear(section& here) {
+    own::join(here);
+    place* end = dereference(ends_.get());
+    place* p = end->next.read();
+    if (same(p, ends())) return true;
+    if (!here.lock(end)) return std::nullopt;
+    while (!same(p, ends())) {
+      place* const gone = p;
+      if (!here.lock_const(p)) return std::nullopt;
+      p = gone->next.read();
+      here.free(gone);
+    }
+    end->next = end;
+    end->prev = end;
+    return true;
+  }
 
  private:
+  double_list(domain* of, Less less) : own(of), less_(std::move(less)) {
+    place* const ends = ends_.get();
+    ends->next = ends;
+    ends->prev = ends;
+  }
+  const T* look(const T& item) const {
+    const place* const p = at_or_after(item);
+    return is_item(p, item) ? &static_cast<const node*>(p)->item : nullptr;
+  }
+  static std::optional<bool> insert_before(section& here, place* after, entry& fresh) {
+    place* before = after->prev.read();
+    if (!here.lock(before) || !here.lock(after)) return std::nullopt;
+    node* const n = fresh.node();
+    n->next = after;
+    n->prev = before;
+    before->next = n;
+    after->prev = n;
+    return true;
+  }
+  const place* ends() const noexcept { return ends_.get(); }
   bool is_end(const link<place>& l) const noexcept { return l.get() == ends_.get(); }
   static node* in(const link<place>& l) noexcept { return static_cast<node*>(l.read()); }
 

@@ -9,26 +9,33 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "lockswap/rlu_chain.hpp"
 
 namespace lockswap::rlu {
 
-template <class T, class Hash = std::hash<T>, class Less = std::less<T>>
-requires object<T>
-class hash_set {
+template <object T, hash_of<T> Hash = std::hash<T>, order_of<T> Less = std::less<T>>
+class hash_set : public set_functions<hash_set<T, Hash, Less>, T> {
   using chain = detail::chain<T>;
   using head = embedded<detail::joint>;
+  using own = set_functions<hash_set, T>;
+  friend own;
 
  public:
   using entry = typename chain::entry;
+  using own::clear;
+  using own::contains;
+  using own::find;
+  using own::insert;
+  using own::insert_or_assign;
+  using own::remove;
 
-  // At least one bucket, fewer than 2^32. Throws std::bad_alloc.
+  // At least one bucket, fewer than 2^32. Throws std::invalid_argument and std::bad_alloc.
   explicit hash_set(std::size_t buckets, Hash hash = {}, Less less = {})
-      : buckets_(buckets),
-        heads_(std::make_unique<head[]>(buckets)),
-        hash_(std::move(hash)),
-        less_(std::move(less)) {}
+      : hash_set(nullptr, buckets, std::move(hash), std::move(less)) {}
+  explicit hash_set(domain& of, std::size_t buckets, Hash hash = {}, Less less = {})
+      : hash_set(&of, buckets, std::move(hash), std::move(less)) {}
   hash_set(const hash_set&) = delete;
   hash_set& operator=(const hash_set&) = delete;
   // Not in a section. No other thread uses the table any more.
@@ -39,20 +46,6 @@ class hash_set {
   }
   [[nodiscard]] std::size_t buckets() const noexcept { return buckets_; }
 
-  [[nodiscard]] bool contains(const T& item) const {
-    const detail::reading here;
-    return at(item).found;
-  }
-  // The item that is there and compares equal.
-  [[nodiscard]] std::optional<T> find(const T& item) const {
-    const detail::reading here;
-    const auto p = at(item);
-    return p.found ? std::optional<T>(p.at->item) : std::nullopt;
-  }
-  // False: it is there already. Throws std::bad_alloc.
-  bool insert(const T& item) { return detail::insert_alone(*this, item); }
-  // False: it is not there. Throws std::bad_alloc.
-  bool remove(const T& item) { return detail::remove_alone(*this, item); }
   // f(item), in no order, of one state of the table.
   template <class F>
   void for_each(F f) const {
@@ -61,17 +54,44 @@ class hash_set {
       chain::for_each(heads_[i].get(), f);
   }
 
-  // In the caller's section. Nothing: abort it, and begin again.
-  [[nodiscard]] bool contains(const section&, const T& item) const { return at(item).found; }
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
+    own::join(here);
     const auto p = at(fresh.item());
     return p.found ? std::optional(false) : chain::insert(here, p.before, p.at, fresh);
   }
+  [[nodiscard]] std::optional<bool> insert_or_assign(section& here, entry& fresh) {
+    own::join(here);
+    const auto p = at(fresh.item());
+    return p.found ? chain::assign(here, p.at, fresh.item())
+                   : chain::insert(here, p.before, p.at, fresh);
+  }
   [[nodiscard]] std::optional<bool> remove(section& here, const T& item) {
+    own::join(here);
     return chain::remove(here, at(item));
+  }
+  [[nodiscard]] std::optional<bool> clear(section& here) {
+    own::join(here);
+    for (std::size_t i = 0; i < buckets_; ++i) {
+      if (!detail::clear_chain<T>(here, heads_[i].get())) return std::nullopt;
+    }
+    return true;
   }
 
  private:
+  hash_set(domain* of, std::size_t buckets, Hash hash, Less less)
+      : own(of),
+        buckets_(checked(buckets)),
+        heads_(std::make_unique<head[]>(buckets)),
+        hash_(std::move(hash)),
+        less_(std::move(less)) {}
+  static std::size_t checked(std::size_t buckets) {
+    if (buckets == 0 || buckets >> 32 != 0)
+      throw std::invalid_argument(
+          "lockswap hash_set: the number of buckets is 0, or above 2^32 - 1");
+    return buckets;
+  }
+  const T* look(const T& item) const { return detail::item_at(at(item)); }
   auto at(const T& item) const {
     const std::size_t bucket = (std::uint64_t{detail::mixed(hash_(item))} * buckets_) >> 32;
     return chain::find_sorted(heads_[bucket].get(), item, less_);

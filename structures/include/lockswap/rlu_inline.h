@@ -82,7 +82,7 @@ static inline void lockswap_rlu_enter(void) {
   /* The mark first: without a context it is another one. */
   if (__builtin_expect(
           LOCKSWAP_RLU_HERE->mark != LOCKSWAP_RLU_MARK() || LOCKSWAP_RLU_STATE(me) != 0, 0)) {
-    lockswap_rlu_reader_lock();
+    (lockswap_rlu_reader_lock)();
     return;
   }
   LOCKSWAP_RLU_SET_STATE(me, 1);
@@ -124,6 +124,12 @@ static inline unsigned lockswap_rlu_nested(void) {
 #undef LOCKSWAP_RLU_MARK
 #undef LOCKSWAP_RLU_SET_WORD
 #undef LOCKSWAP_RLU_LIGHT_FENCE
+/** @cond private */
+#if defined(LOCKSWAP_RLU_CHECKS)
+#define lockswap_rlu_enter() (LOCKSWAP_RLU_CHECK(BEGIN, NULL), (lockswap_rlu_enter)())
+#define lockswap_rlu_leave() (LOCKSWAP_RLU_CHECK(UNLOCK, NULL), (lockswap_rlu_leave)())
+#endif
+/** @endcond */
 #ifdef __cplusplus
 }
 #endif

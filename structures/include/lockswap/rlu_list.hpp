@@ -7,7 +7,8 @@
 //   odd.insert(3);
 //   bool there = odd.contains(3);
 //
-// Each function is a section of its own. Several changes become one, for several structures too, if
+// Each function is a section of its own, so none that changes something is called in a section, as
+// in a walk: it throws. Several changes become one, for several structures too, if
 // a section is given: other threads see all of them or none.
 //
 //   lockswap::rlu::list<int>::entry four(4);
@@ -21,8 +22,8 @@
 //
 // Items are copied byte by byte (the concept `object`), and compared by Less, which may look at a
 // part of them: then it is a map.
-// Thread-safe but for constructor and destructor. With deferral (lockswap_rlu_set_deferral) other
-// threads see a change later; each section sees one state of all structures.
+// Thread-safe but for constructor and destructor. In a domain with deferral other threads see a
+// change later; each section sees one state of all structures.
 #pragma once
 
 #include <functional>
@@ -32,15 +33,23 @@
 
 namespace lockswap::rlu {
 
-template <class T, class Less = std::less<T>>
-requires object<T>
-class list {
+template <object T, order_of<T> Less = std::less<T>>
+class list : public set_functions<list<T, Less>, T> {
   using chain = detail::chain<T>;
+  using own = set_functions<list, T>;
+  friend own;
 
  public:
   using entry = typename chain::entry;
+  using own::clear;
+  using own::contains;
+  using own::find;
+  using own::insert;
+  using own::insert_or_assign;
+  using own::remove;
 
-  explicit list(Less less = {}) : less_(std::move(less)) {}
+  explicit list(Less less = {}) : own(nullptr), less_(std::move(less)) {}
+  explicit list(domain& of, Less less = {}) : own(&of), less_(std::move(less)) {}
   list(const list&) = delete;
   list& operator=(const list&) = delete;
   // Not in a section. No other thread uses the list any more.
@@ -49,38 +58,43 @@ class list {
     chain::discard_all(head_.get());
   }
 
-  [[nodiscard]] bool contains(const T& item) const {
-    const detail::reading here;
-    return at(item).found;
-  }
-  // The item that is there and compares equal.
-  [[nodiscard]] std::optional<T> find(const T& item) const {
-    const detail::reading here;
-    const auto p = at(item);
-    return p.found ? std::optional<T>(p.at->item) : std::nullopt;
-  }
-  // False: it is there already. Throws std::bad_alloc.
-  bool insert(const T& item) { return detail::insert_alone(*this, item); }
-  // False: it is not there. Throws std::bad_alloc.
-  bool remove(const T& item) { return detail::remove_alone(*this, item); }
   // f(item), in order, of one state of the list.
   template <class F>
   void for_each(F f) const {
     const detail::reading here;
     chain::for_each(head_.get(), f);
   }
+  // The same of the items from `first` on that are less than `end`.
+  template <class F>
+  void for_each_between(const T& first, const T& end, F f) const {
+    const detail::reading here;
+    for (const auto* n = at(first).at; n != nullptr && less_(n->item, end); n = chain::after(n))
+      f(n->item);
+  }
 
-  // In the caller's section. Nothing: abort it, and begin again.
-  [[nodiscard]] bool contains(const section&, const T& item) const { return at(item).found; }
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
+    own::join(here);
     const auto p = at(fresh.item());
     return p.found ? std::optional(false) : chain::insert(here, p.before, p.at, fresh);
   }
+  [[nodiscard]] std::optional<bool> insert_or_assign(section& here, entry& fresh) {
+    own::join(here);
+    const auto p = at(fresh.item());
+    return p.found ? chain::assign(here, p.at, fresh.item())
+                   : chain::insert(here, p.before, p.at, fresh);
+  }
   [[nodiscard]] std::optional<bool> remove(section& here, const T& item) {
+    own::join(here);
     return chain::remove(here, at(item));
+  }
+  [[nodiscard]] std::optional<bool> clear(section& here) {
+    own::join(here);
+    return detail::clear_chain<T>(here, head_.get());
   }
 
  private:
+  const T* look(const T& item) const { return detail::item_at(at(item)); }
   auto at(const T& item) const { return chain::find_sorted(head_.get(), item, less_); }
 
   mutable embedded<detail::joint> head_;

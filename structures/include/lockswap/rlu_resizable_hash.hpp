@@ -28,30 +28,36 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "lockswap/rlu_chain.hpp"
 
 namespace lockswap::rlu {
 
-template <class T, class Hash = std::hash<T>, class Equal = std::equal_to<T>>
-requires object<T>
-class resizable_hash_set {
+template <object T, hash_of<T> Hash = std::hash<T>, equality_of<T> Equal = std::equal_to<T>>
+class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equal>, T> {
   using chain = detail::chain<T>;
   using joint = detail::joint;
   using node = typename chain::node;
+  using own = set_functions<resizable_hash_set, T>;
+  friend own;
 
  public:
   using entry = typename chain::entry;
+  using own::clear;
+  using own::contains;
+  using own::find;
+  using own::insert;
+  using own::insert_or_assign;
+  using own::remove;
 
-  // The number of buckets is rounded up to a power of two, at most 2^31. Throws std::bad_alloc.
+  // The number of buckets is rounded up to a power of two, at most 2^31. Throws
+  // std::invalid_argument and std::bad_alloc.
   explicit resizable_hash_set(std::size_t buckets, Hash hash = {}, Equal equal = {})
-      : hash_(std::move(hash)), equal_(std::move(equal)) {
-    owned_ = std::make_unique<table>(std::bit_ceil(buckets));
-    for (auto& h : owned_->heads)
-      h.get()->ready = true;
-    table_.store(owned_.get(), std::memory_order_release);
-  }
+      : resizable_hash_set(nullptr, buckets, std::move(hash), std::move(equal)) {}
+  explicit resizable_hash_set(domain& of, std::size_t buckets, Hash hash = {}, Equal equal = {})
+      : resizable_hash_set(&of, buckets, std::move(hash), std::move(equal)) {}
   resizable_hash_set(const resizable_hash_set&) = delete;
   resizable_hash_set& operator=(const resizable_hash_set&) = delete;
   // Not in a section. No other thread uses the table any more.
@@ -64,58 +70,49 @@ class resizable_hash_set {
   // As of now, if a resize is going on the number that will be.
   [[nodiscard]] std::size_t buckets() const noexcept { return current().heads.size(); }
 
-  [[nodiscard]] bool contains(const T& item) const {
-    const detail::reading here;
-    return at(item).found;
-  }
-  // The item that is there and compares equal.
-  [[nodiscard]] std::optional<T> find(const T& item) const {
-    const detail::reading here;
-    const auto p = at(item);
-    return p.found ? std::optional<T>(p.at->item) : std::nullopt;
-  }
-  // False: it is there already. Throws std::bad_alloc.
-  bool insert(const T& item) { return detail::insert_alone(*this, item); }
-  // False: it is not there. Throws std::bad_alloc.
-  bool remove(const T& item) { return detail::remove_alone(*this, item); }
-  // f(item), in no order, of one state of the table.
+  // f(item), in no order, of one state of the table. Throws std::bad_alloc.
   template <class F>
   void for_each(F f) const {
     const detail::reading here;
-    const table& t = current();
-    std::vector<bool> seen(t.before == nullptr ? 0 : t.before->heads.size());
-    for (std::size_t i = 0; i < t.heads.size(); ++i) {
-      const bool is_ready = dereference(t.heads[i].get())->ready;
-      if (is_ready) {
-        chain::for_each(t.heads[i].get(), f);
-        continue;
-      }
-      for (std::size_t old = i & t.before->mask(); old < seen.size(); old += t.heads.size()) {
-        if (!seen[old]) chain::for_each(t.before->heads[old].get(), f);
-        seen[old] = true;
-      }
-    }
+    all_chains([&f](joint* first) {
+      chain::for_each(first, f);
+      return true;
+    });
   }
 
-  // In the caller's section. Nothing: abort it, and begin again.
-  [[nodiscard]] bool contains(const section&, const T& item) const { return at(item).found; }
+  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
+    own::join(here);
     joint* const first = head_of(fresh.item());
     if (chain::find_any(first, fresh.item(), equal_).found) return false;
-    // At the head, where it meets a resize.
-    return chain::insert(here, first, first->next.read(), fresh);
+    return insert_at(here, first, fresh);
+  }
+  [[nodiscard]] std::optional<bool> insert_or_assign(section& here, entry& fresh) {
+    own::join(here);
+    joint* const first = head_of(fresh.item());
+    const auto p = chain::find_any(first, fresh.item(), equal_);
+    return p.found ? chain::assign(here, p.at, fresh.item()) : insert_at(here, first, fresh);
   }
   [[nodiscard]] std::optional<bool> remove(section& here, const T& item) {
+    own::join(here);
     return chain::remove(here, at(item));
+  }
+  // Throws std::bad_alloc.
+  [[nodiscard]] std::optional<bool> clear(section& here) {
+    own::join(here);
+    const bool done = all_chains(
+        [&here](joint* first) { return detail::clear_chain<T>(here, first).has_value(); });
+    return done ? std::optional(true) : std::nullopt;
   }
 
   // Until the table has so many buckets, rounded up to a power of two. Others may use the table
   // meanwhile; one that resizes it, too, waits. Throws std::system_error (EDEADLK) in a section,
-  // and std::bad_alloc: the table then is as it was, or has some of the buckets.
+  // std::invalid_argument for
+  // more than 2^31, and std::bad_alloc: the table then is as it was, or has some of the buckets.
   void resize(std::size_t buckets) {
     if (lockswap_rlu_depth() != 0)
       throw std::system_error(EDEADLK, std::generic_category(), "lockswap rlu resize");
-    const std::size_t goal = std::bit_ceil(buckets);
+    const std::size_t goal = rounded(buckets);
     const std::lock_guard alone(resizing_);
     if (owned_->before != nullptr) finish();  // what a failed one left
     while (owned_->heads.size() != goal) {
@@ -130,6 +127,19 @@ class resizable_hash_set {
   }
 
  private:
+  resizable_hash_set(domain* of, std::size_t buckets, Hash hash, Equal equal)
+      : own(of), hash_(std::move(hash)), equal_(std::move(equal)) {
+    owned_ = std::make_unique<table>(rounded(buckets));
+    for (auto& h : owned_->heads)
+      h.get()->ready = true;
+    table_.store(owned_.get(), std::memory_order_release);  // pairs with current()
+  }
+  static std::size_t rounded(std::size_t buckets) {
+    if (buckets > std::size_t{1} << 31)
+      throw std::invalid_argument("lockswap resizable_hash_set: more than 2^31 buckets");
+    return std::bit_ceil(buckets);
+  }
+
   struct head : joint {
     bool ready = false;  // else the nodes are in the table before
   };
@@ -152,6 +162,29 @@ class resizable_hash_set {
     if (h->ready) [[likely]]
       return h;
     return dereference(t.before->heads[bits & t.before->mask()].get());
+  }
+  const T* look(const T& item) const { return detail::item_at(at(item)); }
+  // At the head, where it meets a resize.
+  static std::optional<bool> insert_at(section& here, joint* first, entry& fresh) {
+    return chain::insert(here, first, first->next.read(), fresh);
+  }
+  // f(head) for the head of each chain, while it returns true. Whether it always has.
+  template <class F>
+  bool all_chains(const F& f) const {
+    const table& t = current();
+    std::vector<bool> seen(t.before == nullptr ? 0 : t.before->heads.size());
+    for (std::size_t i = 0; i < t.heads.size(); ++i) {
+      const bool is_ready = dereference(t.heads[i].get())->ready;
+      if (is_ready) {
+        if (!f(t.heads[i].get())) return false;
+        continue;
+      }
+      for (std::size_t old = i & t.before->mask(); old < seen.size(); old += t.heads.size()) {
+        if (!seen[old] && !f(t.before->heads[old].get())) return false;
+        seen[old] = true;
+      }
+    }
+    return true;
   }
   auto at(const T& item) const { return chain::find_any(head_of(item), item, equal_); }
 
@@ -182,7 +215,7 @@ class resizable_hash_set {
     lockswap_rlu_synchronize();
     to.before.reset();
   }
-  // False: abort.
+  // Returns false if the caller must abort.
   bool move(section& here, table& from, table& to, std::size_t begin, std::size_t end) {
     const bool grows = from.heads.size() < to.heads.size();
     for (std::size_t i = begin; i < end; ++i) {

@@ -156,7 +156,7 @@ class PageTable {
 
   // The table that has the page's entry, and its level: the leaf, made if it is not there; or the
   // one above, where a large page is or, with `large`, may become one. It may be dead by now.
-  // nullptr: another thread has taken out a table on the way.
+  // Returns nullptr if another thread has taken out a table on the way.
   struct Place {
     Table* table;
     int level;

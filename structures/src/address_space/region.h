@@ -20,7 +20,7 @@ struct Extent {
   std::uint64_t start = 0, end = 0;
   std::uint32_t protection = kNone;
   bool shared = false;
-  File<M>* file = nullptr;  // nullptr: anonymous
+  File<M>* file = nullptr;  // nullptr if it is anonymous
   std::uint64_t base = 0;   // 0 without a file
 
   bool operator==(const Extent&) const = default;

@@ -43,7 +43,7 @@ class Space {
     sync_.faults_fill(Pages::kLargePages);
   }
 
-  // --- accesses. False: no region there allows it.
+  // --- accesses. Returns false if no region there allows it.
   bool read(Hand& h, std::uint64_t page, std::uint64_t& value) {
     const Outcome o = access<false>(h, page, 0);
     value = o.value;
@@ -58,7 +58,8 @@ class Space {
   void unmap(Hand& h, std::uint64_t start, std::uint64_t end) {
     change(h, Change::unmap, Edit::remove, {.start = start, .end = end});
   }
-  // False: not all of it is mapped. What is mapped is changed, as mprotect does before ENOMEM.
+  // Returns false if not all of it is mapped. What is mapped is changed, as mprotect does before
+  // ENOMEM.
   bool protect(Hand& h, std::uint64_t start, std::uint64_t end, std::uint32_t protection) {
     return change(h, Change::protect, Edit::protect,
                   {.start = start, .end = end, .protection = protection});
@@ -70,7 +71,7 @@ class Space {
       return Tried::done;
     });
   }
-  // The heap is [first, brk). False: it would end before it begins.
+  // The heap is [first, brk). Returns false if it would end before it begins.
   void begin_heap(std::uint64_t first) {
     heap_ = first;
     brk_.store(first, relaxed);  // no thread knows the space

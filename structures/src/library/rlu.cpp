@@ -23,6 +23,7 @@ using Section = RluLibrary::Section;
 
 static_assert(sizeof(lockswap_rlu_header) == sizeof(RluLibrary::Header));
 static_assert(offsetof(lockswap_rlu_header, copy) == 0);
+static_assert(sizeof(lockswap_rlu_domain) >= sizeof(lockswap::NativeAtomic<std::uint32_t>));
 static_assert(sizeof(lockswap_rlu_writer_lock) == sizeof(RluLibrary::WriterLock));
 static_assert(sizeof(lockswap_rlu_callback) == sizeof(lockswap::rlu::Callback));
 
@@ -45,6 +46,25 @@ namespace {
 RluLibrary::WriterLock& lock_of(lockswap_rlu_writer_lock* l) noexcept {
   return *reinterpret_cast<RluLibrary::WriterLock*>(l);
 }
+using Deferral = lockswap::NativeAtomic<std::uint32_t>;  // of a domain; 0: 1
+const Deferral& deferral_of(const lockswap_rlu_domain& d) noexcept {
+  return *reinterpret_cast<const Deferral*>(&d);
+}
+int error_of(Result result) noexcept {
+  switch (result) {
+    case Result::done:
+      return 0;
+    case Result::busy:
+      return EBUSY;
+    case Result::no_memory:
+      return ENOMEM;
+    case Result::outside:
+      return EPERM;
+    case Result::nested:
+      break;
+  }
+  return EDEADLK;
+}
 void* unlocked(const void* p) noexcept { return const_cast<void*>(p); }
 
 // Calls f(context), or says that the thread is in a section.
@@ -57,21 +77,45 @@ int outside(const F& f) noexcept {
   return 0;
 }
 
+const char* wrong_with_freed(int what) noexcept {
+  switch (what) {
+    case LOCKSWAP_RLU_AT_DEREFERENCE:
+      return "dereference of an object that is freed";
+    case LOCKSWAP_RLU_AT_LOCK:
+      return "lock of an object that is freed";
+    case LOCKSWAP_RLU_AT_FREE:
+    case LOCKSWAP_RLU_AT_DISCARD:
+      return "free of an object that is freed already";
+    default:
+      return nullptr;
+  }
+}
 const char* wrong(int what, void* object) noexcept {
   using Checks = RluLibrary::Checks;
+  lockswap::KnownObjects::begin();
+  if (object != nullptr && lockswap::KnownObjects::is_freed(object)) {
+    if (const char* const why = wrong_with_freed(what)) return why;
+  }
   switch (what) {
     case LOCKSWAP_RLU_AT_UNLOCK:
       return Checks::end();
     case LOCKSWAP_RLU_AT_ABORT:
       return Checks::abort();
     case LOCKSWAP_RLU_AT_DEREFERENCE:
-      return Checks::dereference();
+      return Checks::dereference(object);
     case LOCKSWAP_RLU_AT_LOCK:
       return Checks::lock(object);
     case LOCKSWAP_RLU_AT_FREE:
       return Checks::free(object);
     case LOCKSWAP_RLU_AT_DISCARD:
       return Checks::discard(object);
+    case LOCKSWAP_RLU_AT_BEGIN:
+      return Checks::begin();
+    case LOCKSWAP_RLU_AT_MADE:
+      if (object != nullptr) lockswap::KnownObjects::made(object);
+      return Checks::made(object);
+    case LOCKSWAP_RLU_AT_UPDATE:
+      return Checks::update();
     case LOCKSWAP_RLU_AT_WRITER_ACQUIRE:
       return Checks::writer_acquire(*static_cast<RluLibrary::WriterLock*>(object));
     case LOCKSWAP_RLU_AT_WRITER_RELEASE:
@@ -98,9 +142,13 @@ constinit const struct lockswap_rlu_process_1 lockswap_rlu_process_1 = {
     lockswap::Barrier::word()};
 
 LOCKSWAP_EXPORTED void* lockswap_rlu_made(void* memory, size_t size, void (*give)(void*)) {
-  lockswap::ProgramHeap::use(give);
-  auto* const h = static_cast<lockswap_rlu_header*>(memory);
+  const std::uint16_t number = lockswap::FreeFunctions::number_of(give);
+  const bool is_known = number != 0 || give == nullptr;
+  if (!is_known || size >= std::uint64_t{1} << 48) return nullptr;
+  auto* const h = static_cast<RluLibrary::Header*>(memory);
   h->size = size;
+  h->give = number;
+  lockswap::KnownObjects::made(h + 1);
   return h + 1;
 }
 
@@ -115,8 +163,7 @@ LOCKSWAP_EXPORTED int lockswap_rlu_free(void* object) {
     }
     return Section::abort() == Result::no_memory ? ENOMEM : EBUSY;
   }
-  const Result result = Section::free(object);
-  return result == Result::done ? 0 : result == Result::busy ? EBUSY : ENOMEM;
+  return error_of(Section::free(object));
 }
 
 LOCKSWAP_EXPORTED void lockswap_rlu_discard(void* object) {
@@ -130,10 +177,10 @@ LOCKSWAP_EXPORTED void lockswap_rlu_reader_lock() {
   if (!Section::begin()) [[unlikely]]
     begin_at_last();
 }
-LOCKSWAP_EXPORTED void lockswap_rlu_reader_unlock() { Section::end(); }
-LOCKSWAP_EXPORTED int lockswap_rlu_abort() {
-  return Section::abort() == Result::no_memory ? ENOMEM : 0;
+LOCKSWAP_EXPORTED int lockswap_rlu_reader_unlock() {
+  return Section::end() == Result::done ? 0 : EPERM;
 }
+LOCKSWAP_EXPORTED int lockswap_rlu_abort() { return error_of(Section::abort()); }
 LOCKSWAP_EXPORTED unsigned lockswap_rlu_depth() { return RluLibrary::depth(); }
 
 LOCKSWAP_EXPORTED void* lockswap_rlu_steal(const void* object) {
@@ -155,6 +202,19 @@ LOCKSWAP_EXPORTED int lockswap_rlu_set_deferral(unsigned commits) {
   // relaxed: a setting.
   lockswap::rlu::shared<Native>().limit.store(commits, lockswap::relaxed);
   return 0;
+}
+LOCKSWAP_EXPORTED int lockswap_rlu_domain_set_deferral(lockswap_rlu_domain* domain,
+                                                       unsigned commits) {
+  if (commits == 0) return EINVAL;
+  reinterpret_cast<Deferral*>(domain)->store(commits, lockswap::relaxed);  // relaxed: a setting
+  return 0;
+}
+LOCKSWAP_EXPORTED int lockswap_rlu_join(const lockswap_rlu_domain* domain) {
+  // relaxed, both: settings.
+  const std::uint32_t commits = domain != nullptr
+                                    ? deferral_of(*domain).load(lockswap::relaxed)
+                                    : lockswap::rlu::shared<Native>().limit.load(lockswap::relaxed);
+  return error_of(Section::defer(commits == 0 ? 1 : commits));
 }
 LOCKSWAP_EXPORTED int lockswap_rlu_flush() {
   return outside([](Context& c) { Section::flush(c); });

@@ -1,13 +1,15 @@
 // The RLU library on the real machine, as the exported functions want it.
 #pragma once
 
-#include "platform/atomic.h"
+#include "library/free_functions.h"
+#include "library/known_objects.h"
 #include "platform/native.h"
 #include "platform/thread.h"
 #include "rlu/callbacks.h"
 #include "rlu/checks.h"
 #include "rlu/commit.h"
 #include "rlu/context.h"
+#include "rlu/object.h"
 #include "rlu/section.h"
 #include "rlu/shared.h"
 #include "rlu/threads.h"
@@ -25,19 +27,14 @@ inline rlu::Local<Native>& rlu::local<Native>() noexcept {
 }
 
 // Objects are of memory that the program has allocated, and frees: the library calls no malloc.
-class ProgramHeap {
-  using Give = void (*)(void*);
-  struct State {
-    NativeAtomic<Give> give;
-  };
-
- public:
-  // relaxed, both: it never changes, and an object that is freed was made after it was set.
-  static void use(Give give) noexcept {
-    auto& known = Native::global<State>().give;
-    if (known.load(relaxed) != give) known.store(give, relaxed);
+struct ProgramHeap {
+  // An object that is a part of something larger has no function, and stays.
+  static void give(void* memory) noexcept {
+    const auto* const header = static_cast<const rlu::Header<Native>*>(memory);
+    KnownObjects::freed(header + 1);
+    const FreeFunctions::Function f = FreeFunctions::numbered(header->give);
+    if (f != nullptr) f(memory);
   }
-  static void give(void* memory) noexcept { Native::global<State>().give.load(relaxed)(memory); }
 };
 
 struct RluLibrary {

@@ -5,13 +5,17 @@
 //   the programmer.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "rlu/context.h"
 #include "rlu/object.h"
 #include "rlu/section.h"
+#include "rlu/threads.h"
+#include "rlu/watch.h"
 #include "rlu/writer_lock.h"
 
 namespace lockswap::rlu {
@@ -24,13 +28,43 @@ class Checks {
 
  public:
   // Each: what is wrong, or nullptr.
-  static const char* end() noexcept { return in_section("unlock outside of a section"); }
+  static const char* end() noexcept {
+    if (const char* wrong = in_section("unlock outside of a section")) return wrong;
+    C& c = *mine();
+    if (c.depth != 1) return nullptr;
+    if (stores_copy(c)) {
+      return "the address of a copy is stored in an object: store lockswap_rlu_actual() of it";
+    }
+    return writes_without_lock(c)
+               ? "an object was written without a lock: write into the copy that "
+                 "a lock gives"
+               : nullptr;
+  }
+  // A section begins.
+  static const char* begin() noexcept {
+    if (depth() != 0 || mine() == nullptr || mine()->watch == nullptr) return nullptr;
+    mine()->watch->sum_made();
+    return nullptr;
+  }
+  // An object was made by the thread.
+  static const char* made(void* object) noexcept {
+    if (object == nullptr || !watches()) return nullptr;
+    mine()->watch->made(object, header_of<P>(object).size);
+    return nullptr;
+  }
   static const char* abort() noexcept {
     if (const char* wrong = in_section("abort outside of a section")) return wrong;
+    if (depth() != 1) return "abort of a section inside of another one, which still reads";
     return mine()->writer_locks != 0 ? "abort while the thread has a writer lock" : nullptr;
   }
-  static const char* dereference() noexcept {
-    return in_section("dereference outside of a section");
+  static const char* update() noexcept {
+    return depth() != 0 ? "a change that needs a section of its own is made inside of a section"
+                        : nullptr;
+  }
+  static const char* dereference(void* object) noexcept {
+    if (const char* wrong = in_section("dereference outside of a section")) return wrong;
+    if (object != nullptr && watches()) watch(*mine(), object);
+    return nullptr;
   }
   static const char* lock(void* object) noexcept {
     if (const char* wrong = in_section("lock of an object outside of a section")) return wrong;
@@ -41,10 +75,15 @@ class Checks {
   }
   static const char* free(void* object) noexcept {
     if (object == nullptr) return nullptr;
+    if (mine() != nullptr && mine()->watch != nullptr) mine()->watch->forget_made(object);
     if (is_of_another(object)) return "free of an object that another thread has locked";
+    const bool is_kept = depth() == 0 || mine()->writer_locks != 0;
+    if (!is_kept && lock_of(S::actual(object)) == kUnlocked)
+      return "free of an object that the section has not locked";
     return is_freed(S::actual(object)) ? "free of an object that is freed already" : nullptr;
   }
   static const char* discard(void* object) noexcept {
+    if (mine() != nullptr && mine()->watch != nullptr) mine()->watch->forget_made(object);
     return object != nullptr && lock_of(object) != kUnlocked ? "discard of an object that is locked"
                                                              : nullptr;
   }
@@ -67,6 +106,54 @@ class Checks {
     return depth() != 0 ? nullptr : otherwise;
   }
   static bool is_mine(const Lock& l) noexcept { return mine() != nullptr && l.is_of(*mine()); }
+  // Whether the thread has what its sections are watched with; false: no memory.
+  static bool watches() noexcept {
+    C* const c = mine() != nullptr ? mine() : Threads<P, H>::attach();
+    if (c == nullptr) return false;
+    if (c->watch == nullptr) {
+      void* const memory = P::map(sizeof(Watch));
+      if (memory != nullptr) c->watch = new (memory) Watch;
+    }
+    return c->watch != nullptr;
+  }
+  static void watch(C& c, void* object) noexcept {
+    const std::uint64_t held = lock_of(object);
+    if (held == kIsCopy) return;
+    const void* const seen = held == kUnlocked ? object : S::steal(object);
+    const bool is_copy = seen != object;
+    if (is_copy && &Log::owner_of(held) == &c) return;
+    c.watch->see(seen, header_of<P>(object).size, is_copy);
+    c.duties |= C::kWatched;
+  }
+  // Of what the section is about to commit.
+  static bool stores_copy(C& c) noexcept {
+    if ((c.duties & C::kWriting) == 0) return false;
+    for (const Entry* e = c.log().last(); e != c.log().begun(); e = e->before) {
+      if (e->kind == Kind::copy && names_copy(c, Log::copy_of(e), header_of<P>(e->object).size))
+        return true;
+    }
+    return false;
+  }
+  static bool names_copy(C& c, const void* copy, std::size_t size) noexcept {
+    const auto* const words = static_cast<const std::uint64_t*>(copy);
+    for (std::size_t i = 0; i < size / sizeof(std::uint64_t); ++i) {
+      const std::uint64_t w = words[i];
+      const bool is_own = c.log().holds(w) || c.other_log().holds(w);
+      if (is_own || (c.watch != nullptr && c.watch->is_copy(w))) return true;
+    }
+    return false;
+  }
+  // An object that it has read, or, if it has read and locked nothing, one that the thread has made
+  // before. (A section that reads may fill an object that no other thread knows yet.)
+  static bool writes_without_lock(C& c) noexcept {
+    if (c.watch == nullptr) return false;
+    if ((c.duties & C::kWriting) != 0) {
+      c.watch->forget_made();
+    } else if (!c.watch->has_seen_any() && c.watch->has_changed_made()) {
+      return true;
+    }
+    return c.watch->has_seen_any() && c.watch->changed() != nullptr;
+  }
   static std::uint64_t lock_of(void* object) noexcept {
     return header_of<P>(object).lock.load(acquire);  // as in Section::lock
   }

@@ -19,6 +19,7 @@
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "rlu/clock_rows.h"
+#include "rlu/watch.h"
 #include "rlu/write_log.h"
 
 namespace lockswap::rlu {
@@ -40,6 +41,8 @@ struct Context : ClockRow<P> {
     kWriting = 1,    // the section has locked or freed something, or tried to
     kCallbacks = 2,  // callbacks are to be looked after
     kLeased = 4,     // no exit hook could be had: it is given back when the section ends
+    kNamed = 8,      // the section has said how far its commit may be deferred
+    kWatched = 16,   // `watch` knows what the section has read
   };
 
   // --- for readers of other threads
@@ -53,8 +56,10 @@ struct Context : ClockRow<P> {
   Context* conflict = nullptr;  // a lock failed: this one has the object
   bool no_memory = false;       // or there was none
   bool in_callback = false;
+  std::uint32_t limit = 0;         // of deferral, as the section has said; 0: it has not
   std::uint32_t writer_locks = 0;  // that the thread has
   std::uint32_t callbacks = 0;     // that it has given since it last looked after them
+  Watch* watch = nullptr;          // in programs that are compiled to be checked
   Tallies<P> tallies;
 
   // --- of the thread that `user` names
@@ -66,10 +71,11 @@ struct Context : ClockRow<P> {
   std::uint32_t deferred = 0;  // commits in log() that have not taken effect
   bool freeing = false;        // all of log() is written back and unlocked
 
-  // For P::check, of a context that no thread has: nothing is left of the thread before.
+  // For P::check, of a context that no thread has: nothing is left of the thread before. A helper
+  // that was late may still look, and finds nothing to do.
   bool is_at_rest() const noexcept {
     return depth == 0 && writer_locks == 0 && !in_callback && conflict == nullptr && !no_memory &&
-           deferred == 0 && user.load(relaxed) == kFree;
+           deferred == 0 && user.load(relaxed) != kOwner;
   }
 
   Log& log() noexcept { return logs[active]; }

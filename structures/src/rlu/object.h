@@ -31,7 +31,8 @@ constexpr std::size_t rounded(std::size_t bytes) noexcept {
 template <Platform P>
 struct alignas(kAlignment) Header {
   typename P::template atomic<std::uint64_t> lock{};
-  std::uint64_t size = 0;  // of the object; never changes
+  std::uint64_t size : 48 = 0;  // of the object; never changes
+  std::uint64_t give : 16 = 0;  // the heap's: how it is freed
 };
 
 template <Platform P>

@@ -8,8 +8,9 @@
 //   since has a later time than the section's, so it waits for the section before it unlocks.
 // Order: the object's word is loaded with acquire. It pairs with the unlock, whose thread has
 //   written back; and, where it is an address, with the lock: the head of the chunk.
-// Deviations: nested sections; locks without a copy; a lock that fails is not the section's end,
-//   the caller says so (abort). An abort waits until the object can be had.
+// Deviations: nested sections, which are parts of the outermost one; locks without a copy; a lock
+//   that fails is not the section's end, the caller says so (abort). An abort waits until the
+//   object can be had.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,9 @@
 
 namespace lockswap::rlu {
 
-enum class Result : std::uint8_t { done, busy, no_memory };
+// `outside`: the thread is in no section. `nested`: it is in one inside of another one. Nothing has
+// been done then.
+enum class Result : std::uint8_t { done, busy, no_memory, outside, nested };
 
 template <Platform P, Heap H>
 class Section {
@@ -33,25 +36,32 @@ class Section {
   using Log = typename C::Log;
 
  public:
-  // False: no memory for a context.
+  // Returns false if there is no memory for a context.
   [[gnu::always_inline]] static bool begin() noexcept {
     if (local<P>().mark != P::process_mark()) [[unlikely]]
       return begin_first();
     begin(*local<P>().context);
     return true;
   }
-  [[gnu::always_inline]] static void end() noexcept {
-    C& c = *local<P>().context;
-    if (c.depth == 1 && c.duties != 0) [[unlikely]]
-      return finish(c);
-    if (--c.depth == 0) ClockRows<P>::end(c);
+  // done, or outside.
+  [[gnu::always_inline]] static Result end() noexcept {
+    C* const c = local<P>().context;
+    if (c == nullptr || c->depth != 1 || c->duties != 0) [[unlikely]]
+      return end_another(c);
+    c->depth = 0;
+    ClockRows<P>::end(*c);
+    return Result::done;
   }
-  // Ends all sections of the thread; of what they have locked nothing changes. no_memory: a lock
-  // failed for want of memory.
+  // Ends the thread's section; of what it has locked nothing changes. no_memory: a lock failed for
+  // want of memory. Not a nested one: what is around it still reads, and only its end lets the
+  // thread wait for the one that has the object.
   [[gnu::noinline]] static Result abort() noexcept {
+    if (!is_inside()) return Result::outside;
     C& c = *local<P>().context;
+    if (c.depth != 1) return Result::nested;
     c.tallies.aborts.add(1);
     c.depth = 0;
+    forget_section(c);
     if ((c.duties & C::kWriting) != 0) {
       Commit<P, H>::undo(c);
       c.duties &= ~static_cast<std::uint32_t>(C::kWriting);
@@ -74,6 +84,7 @@ class Section {
   [[gnu::noinline]] static void* steal(void* object) noexcept {
     const std::uint64_t lock = header_of<P>(object).lock.load(acquire);
     if (lock == kUnlocked || lock == kIsCopy || is_record(lock)) return object;
+    if (!is_inside()) return object;  // an error of use, which changes nothing
     C& me = *local<P>().context;
     C& other = Log::owner_of(lock);
     if (&other == &me) return copy_at(lock);
@@ -84,7 +95,7 @@ class Section {
     return copy_at(lock);
   }
   static void* dereference(void* object) noexcept {
-    if (object == nullptr) return nullptr;
+    if (object == nullptr || !is_inside()) return object;
     local<P>().context->tallies.reads.add(1);
     return header_of<P>(object).lock.load(acquire) == kUnlocked ? object : steal(object);
   }
@@ -94,12 +105,22 @@ class Section {
     return Log::entry_of_copy(object)->object;
   }
 
-  // A copy that may be changed; nullptr: abort.
+  // What the section commits may be deferred as far as it says, and no further than others have
+  // said before. outside: there is no section.
+  static Result defer(std::uint32_t commits) noexcept {
+    if (!is_inside()) return Result::outside;
+    C& c = *local<P>().context;
+    c.duties |= C::kNamed;
+    if (c.limit == 0 || commits < c.limit) c.limit = commits;
+    return Result::done;
+  }
+
+  // A copy that may be changed; nullptr if the caller must abort.
   static void* try_lock(void* given) noexcept { return lock<Kind::copy>(given); }
-  // The object as the section sees it, which stays so; nullptr: abort.
+  // The object as the section sees it, which stays so; nullptr if the caller must abort.
   static void* try_lock_const(void* given) noexcept { return lock<Kind::record>(given); }
 
-  // busy, no_memory: abort.
+  // In a section. busy, no_memory: abort.
   static Result free(void* given) noexcept {
     C& c = *local<P>().context;
     void* const object = actual(given);
@@ -123,7 +144,9 @@ class Section {
 
   // The same for what any thread has deferred.
   static void flush_all(C& me) noexcept {
-    each_context<P>([&me](C& c) {
+    // A thread that has ended has nothing deferred.
+    shared<P>().rows.each_with_thread([&me](ClockRow<P>& row) {
+      C& c = static_cast<C&>(row);
       c.use(&c == &me ? C::kOwner : C::kHelper);
       if (c.deferred != 0) Commit<P, H>::take_effect(me, c);
       c.leave();
@@ -140,6 +163,10 @@ class Section {
   }
 
  private:
+  static bool is_inside() noexcept {
+    const C* const c = local<P>().context;
+    return c != nullptr && c->depth != 0;
+  }
   [[gnu::always_inline]] static void begin(C& c) noexcept {
     if (c.depth++ != 0) return;
     c.clock = ClockRows<P>::begin(c, shared<P>().clock.now());
@@ -153,16 +180,32 @@ class Section {
     return true;
   }
 
-  // The end of the outermost section, if there is more to do.
-  [[gnu::noinline]] static void finish(C& c) noexcept {
+  // A nested section, the outermost one if there is more to do, or none.
+  [[gnu::noinline]] static Result end_another(C* c) noexcept {
+    if (c == nullptr || c->depth == 0) return Result::outside;
+    if (c->depth == 1) {
+      finish(*c);
+    } else {
+      --c->depth;
+    }
+    return Result::done;
+  }
+  static void finish(C& c) noexcept {
     c.depth = 0;
     if ((c.duties & C::kWriting) != 0) {
       commit(c);
     } else {
       ClockRows<P>::end(c);
     }
+    forget_section(c);
     Threads<P, H>::attach();
     look_after(c);
+  }
+  // What it has said of itself, and what a check has noted.
+  static void forget_section(C& c) noexcept {
+    c.limit = 0;
+    if ((c.duties & C::kWatched) != 0) c.watch->forget();
+    c.duties &= ~static_cast<std::uint32_t>(C::kNamed | C::kWatched);
   }
   static void look_after(C& c) noexcept {
     if ((c.duties & C::kCallbacks) != 0) Callbacks<P, H>::look_after(c);
@@ -199,14 +242,14 @@ class Section {
   }
   static bool must_take_effect(const C& c) noexcept {
     // relaxed, both: a setting, and a hint: a thread that sets it too late helps.
-    const std::uint32_t limit = shared<P>().limit.load(relaxed);
+    const std::uint32_t limit = c.limit != 0 ? c.limit : shared<P>().limit.load(relaxed);
     return c.deferred >= limit || c.writer_locks != 0 || c.wanted.load(relaxed) != 0 ||
            (c.duties & C::kLeased) != 0;
   }
 
-  // The first lock of the section. False: another thread is writing back what this one has
-  // deferred. Under a writer lock it is only on its way out: the wait is short, and for no reader.
-  // But in a forked child there is no such thread.
+  // The first lock of the section. Returns false if another thread is writing back what this one
+  // has deferred. Under a writer lock it is only on its way out: the wait is short, and for no
+  // reader. But in a forked child there is no such thread.
   static bool begin_to_write(C& c) noexcept {
     if ((c.duties & C::kWriting) != 0) return true;
     if (c.writer_locks != 0 && local<P>().mark == P::process_mark()) {
@@ -228,7 +271,7 @@ class Section {
     }
     return e;
   }
-  // Because of that thread; nullptr: of one that has unlocked meanwhile.
+  // Because of that thread; nullptr means one that has unlocked meanwhile.
   static Result fail(C& c, C* owner) noexcept {
     if (owner != nullptr && owner != &c) {
       c.tallies.sync_requests.add(1);
@@ -244,6 +287,7 @@ class Section {
 
   template <Kind kKind>
   static void* lock(void* given) noexcept {
+    if (!is_inside()) return nullptr;
     C& c = *local<P>().context;
     c.tallies.locks.add(1);
     void* const object = actual(given);

@@ -22,10 +22,11 @@ struct Shared {
   using Word = typename P::template atomic<std::uint64_t>;
   CommitClock<P> clock{};
   ClockRows<P> rows{};
-  typename P::template atomic<std::uint32_t> limit{};    // of deferral; 0: 1
+  typename P::template atomic<std::uint32_t> limit{};    // of deferral, where none is said; 0: 1
   Word callbacks{};                                      // the newest one that nobody looks after
   typename P::template atomic<std::uint32_t> batches{};  // callbacks that a thread looks after
-  Word process{};  // the newest process that has repaired what its parent left; see forked.h
+  Word process{};   // the newest process that has repaired what its parent left; see threads.h
+  Word survivor{};  // the newest one of which the thread that forked is known by its context
 };
 
 template <Platform P>
@@ -44,25 +45,21 @@ Local<P>& local() noexcept {
   return P::template local<Local<P>>();
 }
 
-// Calls f(context) for each context.
+// Calls f(context) for each context, also of threads that have ended.
 template <Platform P, class F>
 void each_context(const F& f) noexcept {
-  for (ClockRow<P>* row = shared<P>().rows.first(); row != nullptr; row = row->next)
-    f(static_cast<Context<P>&>(*row));
+  shared<P>().rows.each([&f](ClockRow<P>& row) { f(static_cast<Context<P>&>(row)); });
 }
 
-// For a thread that has none; nullptr: no memory.
+// For a thread that has none; nullptr if there is no memory.
 template <Platform P>
 Context<P>* new_context() noexcept {
-  auto& all = shared<P>();
-  if (ClockRow<P>* row = all.rows.adopt(); row != nullptr) return static_cast<Context<P>*>(row);
-  void* const memory = P::map(sizeof(Context<P>));
-  if (memory == nullptr) return nullptr;
-  P::prepare_heavy_fence();  // if it cannot be had, the fence itself finds another way
-  auto* c = new (memory) Context<P>{};
-  c->process.store(P::process(), relaxed);  // relaxed: add publishes it
-  all.rows.add(*c);
-  return c;
+  return static_cast<Context<P>*>(shared<P>().rows.claim([]() noexcept -> ClockRow<P>* {
+    void* const memory = P::map(sizeof(Context<P>));
+    if (memory == nullptr) return nullptr;
+    P::prepare_heavy_fence();  // if it cannot be had, the fence itself finds another way
+    return new (memory) Context<P>{};
+  }));
 }
 
 }  // namespace lockswap::rlu

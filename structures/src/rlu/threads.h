@@ -10,7 +10,8 @@
 //      them, before anything is freed
 //   4. what they have deferred takes effect, from wherever it had got to: each step can be done
 //      twice (commit.h). It waits for a section of the child's thread, as for any other.
-//   5. their contexts are for new threads
+//   5. their contexts are for new threads. Where no handler has run and another thread comes first,
+//      one of them may be that of the thread that forked; so they stay as they are.
 // A section that is going on when its thread forks goes on in the child, with its locks.
 #pragma once
 
@@ -29,7 +30,7 @@ class Threads {
   using C = Context<P>;
 
  public:
-  // The calling thread's context, in no section; nullptr: no memory.
+  // The calling thread's context, in no section; nullptr if there is no memory.
   static C* attach() noexcept {
     auto& mine = local<P>();
     if (mine.mark == P::process_mark()) [[likely]]
@@ -44,6 +45,7 @@ class Threads {
   static void forked() noexcept {
     // relaxed: other threads are created after this.
     if (C* const c = current(); c != nullptr) c->process.store(P::process(), relaxed);
+    shared<P>().survivor.store(P::process(), relaxed);
   }
 
   // In no section, when the caller needs the context no more: if it has no exit hook.
@@ -68,7 +70,10 @@ class Threads {
     auto& mine = local<P>();
     const std::uint64_t here = P::process();
     // Only a thread of an ancestor that has survived has one already.
-    if (mine.context != nullptr) mine.context->process.store(here, relaxed);
+    if (mine.context != nullptr) {
+      mine.context->process.store(here, relaxed);
+      shared<P>().survivor.store(here, release);  // whose it is; pairs with put_in_order
+    }
     if (mine.context == nullptr) {
       // In a process that has forked, contexts are not free before they have been repaired.
       C* const c = new_context<P>();
@@ -94,7 +99,7 @@ class Threads {
       }
       ClockRows<P>::end(*c);
     }
-    c->writer_locks = 0;
+    c->writer_locks = c->limit = 0;
     c->conflict = nullptr;  // both are for an abort that does not come
     c->no_memory = false;
     attach();  // it may be the first call in a forked child
@@ -124,6 +129,8 @@ class Threads {
   static void put_in_order(C& me, std::uint64_t here) noexcept {
     shared<P>().clock.forked();
     shared<P>().batches.store(me.in_callback ? 1 : 0, relaxed);
+    // acquire: pairs with arrive.
+    const bool knows_survivor = shared<P>().survivor.load(acquire) == here;
     each_context<P>([&](C& c) {
       if (is_gone(c, here)) c.word.store(0, relaxed);
     });
@@ -147,11 +154,11 @@ class Threads {
         c.leave();
       }
       if (!gone) return;
-      c.depth = c.duties = c.writer_locks = 0;
+      c.depth = c.duties = c.writer_locks = c.limit = 0;
       c.in_callback = false;
       c.conflict = nullptr;
       c.no_memory = false;
-      ClockRows<P>::abandon(c);
+      if (knows_survivor) ClockRows<P>::abandon(c);
     });
   }
   static bool is_gone(const C& c, std::uint64_t here) noexcept {

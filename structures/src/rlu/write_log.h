@@ -71,8 +71,16 @@ class WriteLog {
                                          reinterpret_cast<std::byte*>(end_.chunk));
   }
   std::size_t bytes() const noexcept { return bytes_; }
+  // Whether an address lies in this log. For checks.
+  bool holds(std::uint64_t address) const noexcept {
+    for (const Chunk* c = first_; c != nullptr; c = c->next) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(c);
+      if (address >= begin && address < begin + c->bytes) return true;
+    }
+    return false;
+  }
 
-  // A new entry, with room for a copy of so many bytes; nullptr: no memory.
+  // A new entry, with room for a copy of so many bytes; nullptr if there is no memory.
   Entry* append(Owner& owner, Kind kind, void* object, std::size_t size) noexcept {
     const bool copies = kind == Kind::copy;
     const std::size_t need = sizeof(Entry) + (copies ? sizeof(Header<P>) + rounded(size) : 0);

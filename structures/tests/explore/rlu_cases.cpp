@@ -138,7 +138,11 @@ class Thread {
       if (!is_in()) forget();
       Inlined::lockswap_rlu_enter();
     } else if (word == ")" || word == "]") {
-      word == ")" ? Section::end() : Inlined::lockswap_rlu_leave();
+      if (word == ")") {
+        Section::end();
+      } else {
+        Inlined::lockswap_rlu_leave();
+      }
       if (is_in()) return;
       for (const char c : pending_)
         ++w_.added.at(c - '0');
@@ -475,6 +479,10 @@ const Script kScripts[] = {
     {"exit", {"w01 exit r01 w01", "r01"}, kLater},
     {"exit-coarse", {"G exit r01 w01", "r01"}, kLater},
     {"exit-in-section", {"( t01 exit w01", "w01"}},
+    // A writer passes by the row of a thread that has ended, and still comes after what that read.
+    {"exit-reader", {"w01", "r01 exit r01"}},
+    {"exit-many", {"w01", "r01 exit r01 exit r01", "r01 exit"}, 1, kFew},
+    {"exit-flushed", {"w01 exit r01", "all"}, kLater},
     {"exit-others-context", {"w01 exit w01", "w01 exit r01"}, 1, kFew},
     // Forks at any moment of another thread's.
     {"fork", {"fork r01 w01 r01", "w01"}},

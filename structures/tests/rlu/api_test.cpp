@@ -135,6 +135,7 @@ TEST_F(RluTest, AnAbortUndoesEverything) {
   static_cast<Node*>(lockswap_rlu_try_lock(n))->value = 2;
   EXPECT_EQ(lockswap_rlu_free(other), 0);
   EXPECT_EQ(lockswap_rlu_depth(), 2u);
+  EXPECT_EQ(lockswap_rlu_reader_unlock(), 0);
   EXPECT_EQ(lockswap_rlu_abort(), 0);
   EXPECT_EQ(lockswap_rlu_depth(), 0u);
   EXPECT_EQ(value_of(n), 1);
@@ -146,7 +147,12 @@ TEST_F(RluTest, AnAbortUndoesEverything) {
 TEST_F(RluTest, NestedSectionsCommitTogether) {
   Node* const n = rlu::make<Node>(1);
   lockswap_rlu_reader_lock();
-  add(n, 1);
+  {
+    const rlu::section nested;
+    Node* mine = n;
+    ASSERT_TRUE(nested.lock(mine));
+    ++mine->value;
+  }
   in_thread([n] { EXPECT_EQ(value_of(n), 1); });
   lockswap_rlu_reader_unlock();
   in_thread([n] { EXPECT_EQ(value_of(n), 2); });

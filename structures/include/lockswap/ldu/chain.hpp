@@ -33,7 +33,7 @@ class log {
   using word = typename P::template atomic<std::uint64_t>;
 
  public:
-  // True: it was empty.
+  // Returns true if it was empty.
   template <class SetNext>
   bool push(std::uint64_t object, SetNext set_next) noexcept {
     std::uint64_t head = head_.load(std::memory_order_relaxed);  // compared below

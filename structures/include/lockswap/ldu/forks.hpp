@@ -46,7 +46,7 @@ class member {
   virtual bool try_hold() = 0;
   virtual void hold() = 0;
   virtual void let_go() = 0;
-  // With the lock. False: a thread is on its way into the structure's own log.
+  // With the lock. Returns false if a thread is on its way into the structure's own log.
   virtual bool is_whole() = 0;
   // In a child whose thread held the lock: a new one, that nobody holds.
   virtual void renew() = 0;

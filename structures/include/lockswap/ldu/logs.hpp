@@ -65,7 +65,7 @@ struct slot {
     // Relaxed: nobody else changes the owner.
     return (owner_word.load(std::memory_order_relaxed) & ~kTaking) == word_of(o);
   }
-  // The log is empty. False: it is being taken.
+  // The log is empty. Returns false if it is being taken.
   bool give_to(const owner<P>& o) noexcept {
     std::uint64_t now = owner_word.load(std::memory_order_relaxed);  // compared below
     if ((now & kTaking) != 0) return false;
@@ -126,7 +126,8 @@ class basic_ldu_logs {
     thread(const thread&) = delete;
     thread& operator=(const thread&) = delete;
 
-    // False: all rows have a thread already, so this one's updates go to the structures' own logs.
+    // Returns false if all rows have a thread already, so this one's updates go to the structures'
+    // own logs.
     bool has_logs() const noexcept { return index_ < P::kThreads; }
     // Counts of this row, by this thread and those that had it before.
     ldu_counts counts() const noexcept { return has_logs() ? row_->counts.get() : ldu_counts{}; }
@@ -276,7 +277,7 @@ class basic_ldu_logs {
     r.used.store(0, std::memory_order_release);  // pairs with claim
   }
 
-  // By the row's thread. False: the log's structure is in use.
+  // By the row's thread. Returns false if the log's structure is in use.
   bool empty(slot& s) {
     if (s.updates.is_empty_to_owner()) return true;
     if (!try_guard()) return false;

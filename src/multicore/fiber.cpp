@@ -1,7 +1,7 @@
-#include "multicore/explore/fiber.h"
+#include "multicore/fiber.h"
 
 #if !defined(__x86_64__)
-#error "the exploration's fibers are written for x86-64"
+#error "fibers are written for x86-64"
 #endif
 
 asm(R"(

@@ -13,7 +13,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-namespace lockswap::explore {
+namespace lockswap::multicore {
 
 extern "C" void lockswap_fiber_switch(void** save_stack, void* to_stack);
 
@@ -46,4 +46,4 @@ class Fiber {
   void* sp_ = nullptr;
 };
 
-}  // namespace lockswap::explore
+}  // namespace lockswap::multicore

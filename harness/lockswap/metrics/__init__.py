@@ -1,0 +1,1 @@
+"""`lockswap metrics`: what processes under LOCKSWAP_METRICS count, for monitoring."""

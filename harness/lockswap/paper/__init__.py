@@ -1,0 +1,1 @@
+"""What a paper needs of a campaign: the command `export`."""

@@ -1,0 +1,46 @@
+"""What a prediction is: a band of rates for each lock and number of threads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+# A band is what 90 % of the draws say, and never narrower than this to either side: the model is no better.
+LEAST_BAND = 0.25
+
+
+@dataclass(frozen=True)
+class Subject:
+    lock: str
+    kind: str  # rwlock or mutex
+
+    def __str__(self) -> str:
+        return self.lock
+
+
+@dataclass(frozen=True)
+class Band:
+    """Operations a second."""
+
+    low: float
+    middle: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Band":
+        middle = median(values)
+        cut = quantiles(values, n=20, method="inclusive") if len(values) > 1 else [middle] * 19
+        return cls(min(cut[0], middle * (1 - LEAST_BAND)), middle, max(cut[-1], middle * (1 + LEAST_BAND)))
+
+
+@dataclass(frozen=True)
+class Point:
+    """A lock with so many threads. `rates` has operations a second by draw: the same draw for each lock."""
+
+    subject: Subject
+    threads: int
+    rates: tuple[float, ...]
+    transfers: float  # of cache lines an operation, the median
+
+    @property
+    def band(self) -> Band:
+        return Band.of(self.rates)

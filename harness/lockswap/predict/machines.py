@@ -1,0 +1,61 @@
+"""The machines of predict/machines: how many processors, and what moving a cache line between two cores takes."""
+
+import csv
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockswap.base.errors import UserError
+from lockswap.base.nearest import unknown
+
+
+@dataclass(frozen=True)
+class Machine:
+    name: str
+    title: str
+    sources: tuple[str, ...]
+    nodes: int
+    cores: int  # of a node
+    threads: int  # of a core
+    latency_ns: tuple[tuple[float, ...], ...]  # between two cores; to itself: between the core's own threads
+
+    @property
+    def processors(self) -> int:
+        return self.nodes * self.cores * self.threads
+
+    def node_of(self, core: int) -> int:
+        return core // self.cores
+
+    @classmethod
+    def read(cls, file: Path) -> "Machine":
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        nodes, cores = table["nodes"], table["cores"]
+        if "latencies" in table:
+            with (file.parent / table["latencies"]).open(encoding="utf-8", newline="") as rows:
+                latency = tuple(tuple(map(float, row)) for row in csv.reader(rows))
+        else:
+            latency = _by_distance(nodes, cores, table["own_core_ns"], table["node_ns"], table["remote_ns"])
+        if [len(row) for row in latency] != [nodes * cores] * (nodes * cores):
+            raise UserError(f"{file}: the latencies of {nodes * cores} cores are not {nodes * cores} rows of as many")
+        return cls(file.stem, table["title"], tuple(table["sources"]), nodes, cores, table["threads"], latency)
+
+
+def _by_distance(nodes: int, cores: int, own: float, near: float, far: float) -> tuple[tuple[float, ...], ...]:
+    every = range(nodes * cores)
+    return tuple(tuple(own if a == b else near if a // cores == b // cores else far for b in every) for a in every)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.stem for file in folder.glob("*.toml"))
+
+
+def find(folder: Path, name: str) -> Machine:
+    """By its name, or a file of the user's own."""
+    if name.endswith(".toml"):
+        if not Path(name).is_file():
+            raise UserError(f"there is no file '{name}'; give a machine's name or a file like those in {folder}")
+        return Machine.read(Path(name))
+    known = names(folder)
+    if name not in known:
+        raise unknown("machine", name, known, "lockswap predict --list")
+    return Machine.read(folder / f"{name}.toml")

@@ -1,0 +1,69 @@
+"""Runs lockswap-model for each draw, and collects what it prints."""
+
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from lockswap.base.errors import UserError
+from lockswap.predict.bands import Point, Subject
+from lockswap.predict.draws import Draw
+from lockswap.predict.machines import Machine
+from lockswap.predict.workloads import Workload
+
+
+@dataclass(frozen=True)
+class Question:
+    machine: Machine
+    workload: Workload
+    writes: float
+    subjects: tuple[Subject, ...]
+    threads: tuple[int, ...]
+    draws: int
+    virtual_ns: float
+
+
+def ask(program: Path, question: Question) -> list[Point]:
+    """All points; draws run side by side on the processors that are here."""
+    runs = [(subject, threads) for subject in question.subjects for threads in question.threads]
+    tail = "".join(f"run {s.lock} {s.kind} poll {threads} {question.virtual_ns:.0f}\n" for s, threads in runs)
+
+    def one(seed: int) -> list[dict]:
+        draw = Draw.of(question.machine, question.workload, question.writes, seed)
+        done = subprocess.run([program], input=draw.text + tail, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise UserError(done.stderr.strip() or f"{program} ended with status {done.returncode}")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        by_draw = list(pool.map(one, range(question.draws)))
+    return [
+        Point(
+            subject,
+            threads,
+            tuple(_rate(found[n]) for found in by_draw),
+            median(_transfers(found[n]) for found in by_draw),
+        )
+        for n, (subject, threads) in enumerate(runs)
+    ]
+
+
+def known_locks(program: Path) -> dict[str, list[str]]:
+    """By kind, as the model has them."""
+    done = subprocess.run([program], input="list\n", capture_output=True, text=True, check=True)
+    found: dict[str, list[str]] = {}
+    for line in done.stdout.splitlines():
+        kind, name = line.split()
+        found.setdefault(kind, []).append(name)
+    return found
+
+
+def _rate(found: dict) -> float:
+    return (found["reads"] + found["writes"]) / found["ns"] * 1e9
+
+
+def _transfers(found: dict) -> float:
+    return (found["node"] + found["remote"] + found["memory"]) / max(1, found["reads"] + found["writes"])

@@ -1,0 +1,153 @@
+"""`lockswap predict`: how locks would do on a machine that isn't here. Modelled, and never beside measured figures."""
+
+import json
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from lockswap.base.errors import UserError
+from lockswap.base.nearest import unknown
+from lockswap.base.paths import Paths
+from lockswap.base.text import si, words
+from lockswap.predict import bands, claims, machines, model, workloads
+
+MODEL = "lockswap-model"
+# Draws, and virtual time of each run: a band of 90 % needs some 200; the first fifth of a run is to warm up.
+DRAWS, VIRTUAL_MS = 200, 5.0
+
+
+@dataclass(frozen=True)
+class Request:
+    machine: str
+    workload: str
+    writes: float
+    rwlocks: tuple[str, ...]
+    mutexes: tuple[str, ...]
+    threads: tuple[int, ...]
+    draws: int
+    virtual_ms: float
+    as_json: bool
+
+
+def show_list(paths: Paths) -> None:
+    console = Console(highlight=False)
+    for heading, lines in (
+        ("Machines", [(n, machines.find(_machines(paths), n).title) for n in machines.names(_machines(paths))]),
+        ("Workloads", [(w.name, w.title) for w in workloads.read(_workloads(paths)).values()]),
+    ):
+        table = Table(title=heading, title_justify="left", box=None, show_header=False, pad_edge=False)
+        for line in lines:
+            table.add_row(*line)
+        console.print(table)
+
+
+def run(paths: Paths, request: Request) -> None:
+    machine = machines.find(_machines(paths), request.machine)
+    workload = workloads.find(_workloads(paths), request.workload)
+    program = _program(paths)
+    question = model.Question(
+        machine,
+        workload,
+        request.writes,
+        _subjects(program, request),
+        request.threads or _usual_threads(machine),
+        request.draws,
+        request.virtual_ms * 1e6,
+    )
+    if most := [n for n in question.threads if n > machine.processors]:
+        raise UserError(
+            f"{machine.name} has {machine.processors} hardware threads, so --threads {most[0]} can't be predicted: "
+            "the model has no scheduler"
+        )
+    points = model.ask(program, question)
+    made = claims.Claims.of(points)
+    if request.as_json:
+        print(json.dumps(_as_json(question, points, made), indent=1))
+    else:
+        _print(question, points, made)
+
+
+def _usual_threads(machine: machines.Machine) -> tuple[int, ...]:
+    found = [1]
+    while 2 * found[-1] < machine.cores:
+        found.append(2 * found[-1])
+    every = {*found, machine.cores, machine.nodes * machine.cores, machine.processors}
+    return tuple(sorted(every))
+
+
+def _subjects(program: Path, request: Request) -> tuple[bands.Subject, ...]:
+    known = model.known_locks(program)
+    asked = [("rwlock", name) for name in request.rwlocks] + [("mutex", name) for name in request.mutexes]
+    if not asked:
+        raise UserError("name locks to predict: --rwlock ba,bravo-ba, or --mutex mcs,cohort")
+    for kind, name in asked:
+        if name not in known[kind]:
+            raise unknown("reader-writer lock" if kind == "rwlock" else "mutex", name, known[kind], "lockswap list")
+    return tuple(bands.Subject(name, kind) for kind, name in asked)
+
+
+def _program(paths: Paths) -> Path:
+    """Builds it in a checkout, where nothing but this needs it."""
+    program = paths.build / "bin" / MODEL
+    if paths.installed_commit is None and (paths.build / "CMakeCache.txt").is_file():
+        done = subprocess.run(["cmake", "--build", paths.build, "--target", MODEL], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise UserError(f"{MODEL} can't be built: run 'cmake --build {paths.build} --target {MODEL}' to see why")
+    if not program.is_file():
+        raise UserError(f"{MODEL} is not installed: predict from a source tree that './run.sh build' has built")
+    return program
+
+
+def _print(question: model.Question, points: list[bands.Point], made: claims.Claims) -> None:
+    console = Console(highlight=False)
+    console.print(
+        f"[bold]Modelled[/], not measured: {question.workload.name} with {question.writes:.2%} writes "
+        f"on {question.machine.title}"
+    )
+    table = Table(box=None, pad_edge=False)
+    table.add_column("operations/s")
+    for threads in question.threads:
+        table.add_column(f"{threads}", justify="right")
+    for subject in question.subjects:
+        mine = [p for p in points if p.subject == subject]
+        table.add_row(str(subject), *(si(p.band.middle) for p in mine))
+        table.add_row("", *(f"{si(p.band.low)}-{si(p.band.high)}" for p in mine), style="dim")
+    console.print(table)
+    for (faster, slower), where in claims.by_pair(made).items():
+        at = words(claim.threads for claim in where)
+        least, most = min(c.ratio for c in where), max(c.ratio for c in where)
+        console.print(f"{faster} is faster than {slower} with {at} threads: {least:.1f} to {most:.1f} times")
+    console.print(
+        f"{len(made.made)} of {made.pairs} pairs are claimed: there {1 - 0.1:.0%} of {question.draws} draws agree. "
+        "docs/predict.md says what is left out.",
+        style="dim",
+    )
+
+
+def _as_json(question: model.Question, points: list[bands.Point], made: claims.Claims) -> dict:
+    return {
+        "modelled": True,
+        "machine": question.machine.name,
+        "sources": list(question.machine.sources),
+        "workload": question.workload.name,
+        "writes": question.writes,
+        "draws": question.draws,
+        "points": [
+            {"lock": p.subject.lock, "kind": p.subject.kind, "threads": p.threads, **asdict(p.band),
+             "transfers": p.transfers}
+            for p in points
+        ],
+        "claims": [asdict(c) for c in made.made],
+        "coverage": made.coverage,
+    }  # fmt: skip
+
+
+def _machines(paths: Paths) -> Path:
+    return paths.root / "predict" / "machines"
+
+
+def _workloads(paths: Paths) -> Path:
+    return paths.root / "predict" / "workloads.toml"

@@ -1,0 +1,34 @@
+"""The workloads of predict/workloads.toml."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockswap.base.nearest import unknown
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    title: str
+    step_ns: tuple[float, float] = (1.0, 1.0)  # between which a step of work takes
+    inside_steps: float = 0
+    outside_steps: float = 0
+    varies: bool = False  # the work outside is drawn between 0 and twice that
+    lines: int = 1  # of data that a section touches
+    ring: bool = False
+
+
+def read(file: Path) -> dict[str, Workload]:
+    table = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {
+        name: Workload(name, **{**entry, "step_ns": tuple(entry.get("step_ns", (1.0, 1.0)))})
+        for name, entry in table.items()
+    }
+
+
+def find(file: Path, name: str) -> Workload:
+    every = read(file)
+    if name not in every:
+        raise unknown("workload", name, list(every), "lockswap predict --list")
+    return every[name]

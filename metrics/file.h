@@ -1,0 +1,23 @@
+// The file of this process's counts.
+#pragma once
+
+#include "metrics/record.h"
+
+namespace lockswap::metrics {
+
+struct Running {
+  const char* version;
+  const char* rwlock;
+  const char* mutex;
+  bool counts_holds;
+};
+
+inline constinit Record* the_record = nullptr;  // where a child has its own, too
+inline Record& record() noexcept { return *the_record; }
+
+// Returns false if the file can't be made; recording::file_error() says why.
+bool open_file(const char* folder, const Running& running) noexcept;
+// In a forked child, in the place of the parent's.
+bool reopen_file() noexcept;
+
+}  // namespace lockswap::metrics

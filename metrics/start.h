@@ -1,0 +1,18 @@
+// Counters for monitoring: LOCKSWAP_METRICS.
+#pragma once
+
+#include "metrics/file.h"
+#include "recording/modules.h"
+
+namespace lockswap::metrics {
+
+// At start-up, by one thread, when all tables are filled in. Returns false if nothing can be
+// counted in the folder; recording::file_error() says why.
+bool begin(const char* folder, const Running& running,
+           const recording::ModuleFunctions& functions) noexcept;
+
+// In a forked child, and at the end; without LOCKSWAP_METRICS they do nothing.
+void forked() noexcept;
+void end() noexcept;
+
+}  // namespace lockswap::metrics

@@ -1,0 +1,7 @@
+// lockswap-model: the shipped locks on a modelled machine (session.h).
+#include "predict/session.h"
+
+int main() {
+  lockswap::predict::serve(lockswap::predict::all_locks());
+  return 0;
+}

@@ -1,0 +1,22 @@
+// What a program of the cost model reads from stdin: what to run, a word and its values a line. It
+// prints a line of JSON for each `run`. `lockswap predict` knows machines, draws and statistics.
+//
+//   places N   core node ...      hardware threads, in the order in which threads get them
+//   transfer N ns ...             from core 0 to each, from core 1 ...
+//   cost NAME ns                  as in cost/machine.h
+//   arbitration first_come|nearest|random
+//   writes SHARE, inside NS, outside NS, varies 0|1, lines N, ring 0|1
+//   full 0|1                      whether other threads are on the hardware threads that are left
+//   seed N
+//   run LOCK rwlock|mutex|raw poll|sleep THREADS NS
+//   list                          the names of the locks
+#pragma once
+
+#include "predict/lock.h"
+
+namespace lockswap::predict {
+
+// Exits with status 2 and a line on stderr if the input is wrong.
+void serve(NamedLocks locks);
+
+}  // namespace lockswap::predict

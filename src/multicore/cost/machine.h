@@ -1,0 +1,205 @@
+// The modelled machine: hardware threads that run in virtual time, and what an access to a cache
+// line costs them. The platform of platform.h runs the shipped locks on it.
+//
+// Idea: discrete events. Each hardware thread is a fiber with a clock of its own, and the fiber
+//   whose next step is due runs. A line is in the caches of some cores, one of which may own it.
+//   An access to a line that the core has costs a hit. Any other asks for the line, which serves
+//   one request after another: the transfer takes what the machine's matrix says between the two
+//   cores, and until it is done the next request waits. The owner has the line until the request
+//   has reached it, so a compare-exchange that failed may succeed when it is repeated at once.
+// Threads that poll a word cost nothing until the word's line changes, as on a real machine: then
+//   each of them asks for the line again.
+// Values change when the line has arrived, so an execution is one of sequential consistency.
+// Left out: store buffers (a store is done when its line is there), frequency, the bandwidth of
+//   the interconnect beyond the one line, and prefetching other than of a scan.
+//
+// Related work: H. Schweizer, M. Besta, T. Hoefler, "Evaluating the Cost of Atomic Operations on
+//   Modern Architectures" (PACT 2015), measured what an atomic costs by the state of its line.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+#include "multicore/fiber.h"
+
+namespace lockswap::cost {
+
+inline constexpr int kMostThreads = 512;
+
+// Which of the waiting requests a line serves next.
+enum class Arbitration : std::uint8_t { first_come, nearest, random };
+
+// Where a line came from that a thread asked for.
+enum class Source : std::uint8_t { node, remote, memory };  // another core of the node; elsewhere
+inline constexpr int kSources = 3;
+
+enum class Access : std::uint8_t { read, write, update };
+
+struct Place {
+  int core = 0;
+  int node = 0;
+};
+
+// What the machine is, and what things cost on it, in nanoseconds.
+struct Costs {
+  std::vector<Place> place;      // of each hardware thread, in the order in which threads start
+  std::vector<double> transfer;  // of a line from one core to another: [from * cores + to]
+  double hit = 1.2;              // an access to a line that the core has
+  double update = 6;             // of an atomic update, beside the access
+  double memory = 80;            // a line that is in no core's cache
+  double stream = 9;             // a line of a scan, which the processor sees coming
+  double step = 1.5;             // the instructions between two accesses
+  double fence = 8;              // a full fence, or a store that is one
+  double barrier = 3000;         // a barrier in all processors, by the kernel
+  double pause = 12;             // between two polls of a bounded spin
+  double clock = 25;             // a look at the clock
+  double shared_core = 1.35;     // how much slower work is while the sibling works, too
+  double park = 900;             // into the kernel, to sleep
+  double unpark = 500;           // into the kernel, to wake
+  double wake = 5000;            // from there to the first instruction of the thread that slept
+  double serve = 5;              // between two copies of a line that nobody owns
+  double queued = 1;             // how much longer a transfer takes while others wait for the line
+  double reach = 0.5;            // share of a transfer until the request has reached the owner
+  std::uint32_t pauses = 1000;   // of a bounded spin
+  bool is_full = false;          // other programs' threads are on the processors that are left
+  // Of each transfer. Without it threads fall into a rhythm in which one of them never gets a lock.
+  double noise = 0.2;
+  double jitter = 0.1;  // of work: each piece is longer or shorter by this share
+  Arbitration arbitration = Arbitration::first_come;
+  std::uint64_t seed = 1;
+
+  int cores() const;
+};
+
+// What the threads did to lines since counting began.
+struct Counts {
+  std::array<std::uint64_t, kSources> transfers{};
+  std::uint64_t hits = 0;
+  std::uint64_t sleeps = 0;
+};
+
+class Machine {
+ public:
+  // Runs setup() alone, then body(i) in so many threads, one on each hardware thread, from time 0.
+  // They ask goes_on() whether to begin another round. Nothing is left of an earlier run.
+  void run(const Costs& costs, int threads, double ns, const std::function<void()>& setup,
+           const std::function<void(int)>& body);
+
+  bool goes_on() const { return now() < end_; }
+  int current() const { return current_; }
+  double now() const { return threads_[static_cast<std::size_t>(current_)].now; }
+  const Costs& costs() const { return costs_; }
+  const Place& place() const { return costs_.place[static_cast<std::size_t>(current_)]; }
+  std::uint64_t run_number() const { return run_; }
+  const Counts& counts(int thread) const {
+    return threads_[static_cast<std::size_t>(thread)].counts;
+  }
+  // Forgets what was counted so far, so that warming up doesn't count.
+  void begin_counting();
+  std::mt19937_64& random() { return random_; }
+
+  // The calling thread works, or does something that takes so long.
+  void work(double ns);
+  void spend(double ns);
+  // Has the line of that address, to read it or to change it.
+  void access(const void* address, Access how);
+  // Reads lines one after another.
+  void stream(const void* from, std::size_t bytes);
+  // Blocks until the line has changed. Returns false if `until` has come first.
+  bool watch(const void* address, double until);
+  // Blocks until woken. Returns false if `until` has come first.
+  bool sleep(const void* address, std::uint32_t channels, double until);
+  // Returns how many it woke, at most so many.
+  std::uint32_t wake(const void* address, std::uint32_t channels, std::uint32_t most);
+
+ private:
+  using CoreSet = std::bitset<kMostThreads>;
+  struct Request {
+    int thread;
+    bool changes;
+    double takes;  // for which it keeps the line, beside the transfer
+  };
+  struct Line {
+    int owner = -1;
+    CoreSet sharers;
+    bool busy = false;  // with the transfer to `next`
+    int arriving = -1;  // the core that owns it, but doesn't have it yet
+    Request next{};
+    std::deque<Request> waiting;
+    std::vector<int> watchers;
+  };
+  struct Thread {
+    multicore::Fiber fiber;
+    double now = 0;
+    std::uint64_t turn = 0;  // events of an earlier turn are over
+    bool timed_out = false;
+    bool finished = false;
+    bool shares_core = false;
+    Counts counts;
+  };
+  struct Event {
+    double at;
+    std::uint64_t number;  // earlier ones first at the same time
+    enum class Kind : std::uint8_t { goes_on, times_out, is_taken, is_free } kind;
+    int thread;  // the first two
+    std::uint64_t turn;
+    Line* line;  // the others
+    bool operator<(const Event& other) const {
+      return at != other.at ? at > other.at : number > other.number;
+    }
+  };
+  struct Sleeper {
+    int thread;
+    std::uint32_t channels;
+    const void* address;
+  };
+
+  static void thread_main();
+  double around_one(double share);
+  void go(int threads, const std::function<void(int)>& body);
+  Thread& me() { return threads_[static_cast<std::size_t>(current_)]; }
+  Line& line_of(const void* address);
+  bool has(const Line& line, int core) const {
+    return line.owner == core || line.sharers[static_cast<std::size_t>(core)];
+  }
+  double transfer(int from, int to) const {
+    return costs_.transfer[static_cast<std::size_t>(from * cores_ + to)];
+  }
+  void schedule(int thread, double at, Event::Kind kind = Event::Kind::goes_on);
+  void schedule(Line& line, double at, Event::Kind kind);
+  void take(Line& line);
+  void block();
+  bool is_here(const Line& line, bool changes) const;
+  void call_watchers(Line& line);
+  void serve(Line& line, double at);
+  std::size_t next_request(const Line& line);
+  int nearest_copy(const Line& line, int core) const;
+  double price(const Line& line, const Request& request, Source& source) const;
+  bool block_until(double until);
+
+  Costs costs_;
+  int cores_ = 0;
+  std::deque<Thread> threads_;
+  multicore::Fiber outside_;
+  const std::function<void(int)>* body_ = nullptr;
+  int current_ = 0;
+  double end_ = 0;
+  std::uint64_t run_ = 0;
+  std::uint64_t events_made_ = 0;
+  std::vector<Event> events_;  // a heap
+  std::unordered_map<std::uintptr_t, Line> lines_;
+  std::array<std::pair<std::uintptr_t, Line*>, 1024> found_{};  // lines looked up lately
+  std::vector<Sleeper> sleepers_;
+  std::mt19937_64 random_;
+};
+
+extern Machine machine;
+
+}  // namespace lockswap::cost

@@ -1,0 +1,54 @@
+"""What counting adds to a lock that is free: callgrind counts, so it is the same on every run, however busy the machine
+is. Looks are left out: under callgrind a program is some fifty times as slow, so they come more often than they do."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from subject import BUILD, PRELOAD, counting, environment
+
+UNCONTENDED = BUILD / "apps/uncontended"
+PAIRS = 20_000
+pytestmark = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+
+AUTO = {"mutex": "LOCKSWAP_MUTEX", "read": "LOCKSWAP_RWLOCK", "write": "LOCKSWAP_RWLOCK"}
+HOLDS = {"LOCKSWAP_METRICS_HOLDS": "1"}
+CASES = [
+    *((kind, {AUTO[kind]: "auto"}, 4) for kind in AUTO),
+    *((kind, {}, 6) for kind in ("mutex", "read")),
+    pytest.param("write", {}, 6, marks=pytest.mark.full),
+    ("mutex", {AUTO["mutex"]: "auto"} | HOLDS, 8),
+    *(pytest.param(kind, {AUTO[kind]: "auto"} | HOLDS, 8, marks=pytest.mark.full) for kind in ("read", "write")),
+]
+
+
+def of_a_pair(kind: str, out: Path, env: dict[str, str]) -> float:
+    """Without the functions that look at an acquisition, and what they call to do so."""
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--toggle-collect=*measured_round*"]
+    command += [UNCONTENDED, kind, str(PAIRS), "1"]
+    subprocess.run(command, env=env, capture_output=True, check=True, timeout=300)
+    annotate = ["callgrind_annotate", "--threshold=100", "--show-percs=no", "--auto=no", out]
+    lines = subprocess.run(annotate, capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
+    total = 0
+    for line in lines:
+        if (found := re.match(r"\s*([\d,]+)\s+\S*?:(.+)", line)) is None:
+            continue
+        function = found[2]
+        is_look = "lockswap::metrics::" in function and "::call(" not in function
+        if not is_look and "lockswap::recording::" not in function:
+            total += int(found[1].replace(",", ""))
+    return total / PAIRS
+
+
+@pytest.mark.parametrize(("kind", "variables", "most"), CASES)
+def test_a_free_lock(kind: str, variables: dict[str, str], most: int, tmp_path: Path) -> None:
+    env = environment(LD_PRELOAD=str(PRELOAD), **{k: v for k, v in variables.items() if "METRICS" not in k})
+    without = of_a_pair(kind, tmp_path / "without", env)
+    (tmp_path / "files").mkdir()
+    counted = of_a_pair(kind, tmp_path / "counted", counting(tmp_path / "files", **variables))
+    print(f"{kind}, {variables}: {counted - without:.2f} more than {without:.2f}")
+    assert any((tmp_path / "files").iterdir())
+    # A look takes the place of some calls of the functions above: less than half an instruction a pair.
+    assert most - 1 < counted - without <= most + 0.5
