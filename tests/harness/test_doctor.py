@@ -272,7 +272,7 @@ def test_a_process_that_may_not_be_looked_at_is_one_line(lockswap, running):
     with os.fdopen(reads) as said:
         ((level, text),) = json.load(said)
     os.waitpid(child, 0)
-    assert level == STOPS and "may not be looked at; ask as that user or as root" in text
+    assert level == STOPS and "ask as that user or as root" in text
 
 
 def test_bad_input_is_one_line_and_status_2(lockswap):

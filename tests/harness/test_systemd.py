@@ -103,8 +103,9 @@ def left(tmp_path_factory) -> Path:
     binds = [f"--bind-ro={file}:/etc/systemd/system/{file.name}" for file in units.iterdir()]
     binds.append("--bind-ro=/dev/null:/etc/systemd/system/systemd-firstboot.service")  # which asks questions
     done = subprocess.run(
-        ["systemd-nspawn", "--volatile=yes", "-D", "/", "--register=no", "--keep-unit", f"--bind={shared}:/shared",
-         f"--bind-ro={ROOT}", *binds, "-b", "--", "--unit=driver.service"],
+        ["systemd-nspawn", "--volatile=yes", "-D", "/", "--register=no", "--keep-unit",
+         f"--machine=lockswap-{os.getpid()}", f"--bind={shared}:/shared", f"--bind-ro={ROOT}",
+         *binds, "-b", "--", "--unit=driver.service"],
         capture_output=True, text=True, errors="replace", timeout=300, stdin=subprocess.DEVNULL, check=False,
     )  # fmt: skip
     if not list(out.iterdir()):

@@ -150,7 +150,7 @@ def beside(inside: Inside) -> list[Finding]:
             )
         )
     preloaded = inside.environment().get("LD_PRELOAD", "").replace(":", " ").split()
-    others = [one for one in preloaded if Path(one).name != LIBRARY and not executable.is_runtime(one)]
+    others = [one for one in preloaded if not (Path(one).name.startswith(LIBRARY) or executable.is_runtime(one))]
     if others:
         found.append(note("preload", f"also preloaded: {', '.join(others)}"))
     return found
