@@ -28,10 +28,8 @@ void say_why_not() noexcept {
 }
 
 void count_stage(const probes::SlowStage& s) noexcept {
-  const bool is_mutex = s.what == probes::Slow::mutex;
-  metrics::count_stage({s.object, is_mutex ? metrics::Kind::mutex : metrics::Kind::rwlock,
-                        is_mutex ? metrics::Mode::exclusive : metrics::Mode::shared, s.begin, s.end,
-                        s.caller});
+  metrics::count_stage(
+      {s.mutex, metrics::Kind::mutex, metrics::Mode::exclusive, s.begin, s.end, s.caller});
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 // makes looks some 20 us apart. A thread that acquires less often than that has each of its
 // acquisitions looked at.
 //
-// Waits are not left to chance, since one can be longer than all others together. Our locks report
-// their slow stages, and with glibc's own a look at the lock's first word, two instructions more,
-// finds what has to wait. Where neither says anything, as for writers of our reader-writer locks, a
-// wait that is looked at stands for as many as the acquisition does.
+// Waits are not left to chance, since one can be longer than all others together. Our mutexes
+// report their slow stages, and with glibc's own a look at the lock's first word, two instructions
+// more, finds what has to wait. Where neither says anything, as for our reader-writer locks, a wait
+// that is looked at stands for as many as the acquisition does.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ void end_sample(const void* lock, Asked asked, Sample sample, Outcome outcome) n
 Sample begin_wait(const void* lock, Asked asked, const void* caller) noexcept;
 void end_wait(Asked asked, Sample sample, Outcome outcome) noexcept;
 
-// A slow stage of one of our locks is over.
+// A slow stage of one of our mutexes is over.
 struct Stage {
   const void* lock;
   Kind kind;

@@ -1,16 +1,14 @@
-// The same stages as those of slow_probes.h, for the library's own counters (LOCKSWAP_METRICS).
+// The slow stages of mutexes that slow_probes.h has, for the library's own counters
+// (LOCKSWAP_METRICS).
 #pragma once
 
 #include <cstdint>
-
-#include "probes/slow_probes.h"
 
 namespace lockswap::probes {
 
 // The times are of Ticks.
 struct SlowStage {
-  Slow what;
-  const void* object;
+  const void* mutex;
   std::uint64_t begin, end;
   const void* caller;
 };
