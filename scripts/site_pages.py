@@ -29,7 +29,7 @@ GROUPS = {
             "docs/policy.md",
             "docs/limits.md",
         ),
-        *("docs/installing.md", "examples/*"),
+        *("docs/installing.md", "docs/license.md", "examples/*"),
     ),
     "Measure": ("docs/measuring.md", "docs/results.md", "docs/recipes.md", "results/*"),
     "How it works": (
