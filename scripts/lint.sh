@@ -64,6 +64,11 @@ lint_abi() {
     "$BUILD/venv/bin/python" scripts/check_abi.py "$BUILD"
 }
 
+lint_size() {
+  cmake --build "$BUILD" --target liblockswap.so >/dev/null &&
+    "$BUILD/venv/bin/python" scripts/check_size.py "${BUILD#"$ROOT"/}/liblockswap.so"
+}
+
 lint_budgets() { "$BUILD/venv/bin/python" scripts/check_budgets.py; }
 
 lint_ruff() {
@@ -83,7 +88,7 @@ lint_shell() {
 run_lint() {
   [[ -e .git ]] || die "lint needs a git checkout: it asks git which files are the project's"
   local full=${1:-} linter failed=()
-  for linter in format tidy layers prose budgets symbols abi ruff shell; do
+  for linter in format tidy layers prose budgets symbols size abi ruff shell; do
     if [[ $full == --same && $linter == 'tidy' ]]; then continue; fi
     say "lint: $linter"
     "lint_$linter" "$full" || failed+=("$linter")

@@ -30,7 +30,7 @@ GROUPS = {
             "docs/production.md",
             "docs/limits.md",
         ),
-        *("docs/installing.md", "examples/*"),
+        *("docs/installing.md", "docs/license.md", "examples/*"),
     ),
     "Measure": (
         *("docs/measuring.md", "docs/predict.md", "docs/results.md", "docs/recipes.md", "apps/README.md"),

@@ -4,7 +4,8 @@ set(LOCKSWAP_LISTS ${CMAKE_CURRENT_LIST_DIR}/registry)
 # A folder to include from: registry/rw_list_headers.h and the like.
 set(LOCKSWAP_LISTED ${CMAKE_BINARY_DIR}/src/lists)
 
-# lockswap_read_list(FILE PREFIX): ${PREFIX}_NAMES, and of each name ${PREFIX}_NAME_CLASS, _HEADER, _WORDS, _MACRO.
+# lockswap_read_list(FILE PREFIX): ${PREFIX}_NAMES, and of each name ${PREFIX}_NAME_CLASS, _HEADER, _WORDS, _MACRO, and
+# the _INFO of another name.
 function(lockswap_read_list file prefix)
   set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${LOCKSWAP_LISTS}/${file})
   file(STRINGS ${LOCKSWAP_LISTS}/${file} lines REGEX "^[^/]")
@@ -18,6 +19,7 @@ function(lockswap_read_list file prefix)
     set(${prefix}_${name}_MACRO ${CMAKE_MATCH_1} PARENT_SCOPE)
     set(${prefix}_${name}_CLASS ${CMAKE_MATCH_3} PARENT_SCOPE)
     set(${prefix}_${name}_HEADER ${CMAKE_MATCH_4} PARENT_SCOPE)
+    set(${prefix}_${name}_INFO "${CMAKE_MATCH_7}" PARENT_SCOPE)
     string(REGEX MATCHALL "[A-Z_]+" words "${CMAKE_MATCH_6}")
     set(${prefix}_${name}_WORDS "${words}" PARENT_SCOPE)
   endforeach()
@@ -38,6 +40,12 @@ function(lockswap_write file text)
     file(WRITE ${file} "${text}")
   endif()
 endfunction()
+
+# The build may leave families of locks out: docs/license.md.
+set(LOCKSWAP_WITHOUT "" CACHE STRING "families of locks to leave out, such as bravo,gcr,range")
+if(LOCKSWAP_WITHOUT)
+  include(${CMAKE_CURRENT_LIST_DIR}/without.cmake)
+endif()
 
 # lockswap_list_headers(PREFIX FILE): an include of each header that the list names.
 function(lockswap_list_headers prefix file)

@@ -6,7 +6,6 @@ from dataclasses import asdict
 
 from lockswap.base.choice import NONE
 from lockswap.base.columns import aligned, described, terminal_width, wrapped
-from lockswap.base.nearest import unknown
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Family, Lock, RangeLock, Registry
 from lockswap.base.text import plural, words
@@ -57,8 +56,13 @@ class Listing:
                 self.width,
             ),
             *self._elsewhere(),
+            *self._left_out(),
         ]
         return lines
+
+    def _left_out(self) -> list[str]:
+        names = self.registry.left_out
+        return wrapped(f"Left out of this build (LOCKSWAP_WITHOUT): {', '.join(names)}.", self.width) if names else []
 
     def _locks(self, rows: list[tuple[str, str]], locks: Iterable[Lock]) -> list[str]:
         families = self.registry.families(locks)
@@ -168,7 +172,7 @@ class Listing:
             there |= dict.fromkeys((lock.name, *lock.aliases), lock.name)
         there |= {lock.name: lock.name for lock in registry.range_locks}
         there |= {row["name"]: row["name"] for row in registry.config}
-        return unknown("lock, workload or list", name, there, "lockswap list")
+        return registry.unknown("lock, workload or list", name, there, "lockswap list")
 
     def _lock(self, lock: Lock, what: str, option: str) -> list[str]:
         locks = self.registry.rwlocks if option == "--rwlock" else self.registry.mutexes
@@ -269,6 +273,7 @@ def _json(paths: Paths, registry: Registry, workloads: dict[str, Recipe]) -> str
                 for lock in registry.mutexes
             ],
             "range_locks": [asdict(lock) for lock in registry.range_locks],
+            "left_out": registry.left_out,
             "waits": registry.waits,
             "workloads": [
                 asdict(recipe) | {"built": recipe.program_present(paths.apps)} for recipe in workloads.values()

@@ -1,6 +1,9 @@
 // What `auto` stands for, and why; the only place of the library that prefers locks by their names.
 #pragma once
 
+#include <initializer_list>
+
+#include "config/left_out.h"
 #include "platform/processors.h"
 #include "platform/text.h"
 
@@ -22,13 +25,27 @@ namespace lockswap {
 struct AutoChoice {
   const char* one_cpu;
   const char* several_cpus;
+  const char* left_out = nullptr;  // a lock that this build lacks, and that was better
 
   constexpr const char* on(const Processors& p) const noexcept {
     return p.allowed == 1 ? one_cpu : several_cpus;
   }
 };
-inline constexpr AutoChoice kAutoRwlock{"eventual", "bravo-eventual"};
-inline constexpr AutoChoice kAutoMutex{"eventual", "eventual"};
+
+// The first of each list's names that this build has. No other lock of ours belongs to whichever
+// running thread takes it, so the last name is glibc's.
+constexpr AutoChoice auto_choice(std::initializer_list<const char*> one_cpu,
+                                 std::initializer_list<const char*> several_cpus) noexcept {
+  AutoChoice choice{first_built(one_cpu), first_built(several_cpus)};
+  for (const char* best : {*one_cpu.begin(), *several_cpus.begin()}) {
+    if (is_left_out(best)) choice.left_out = best;
+  }
+  return choice;
+}
+inline constexpr AutoChoice kAutoRwlock =
+    auto_choice({"eventual", "pthread"}, {"bravo-eventual", "eventual", "pthread"});
+inline constexpr AutoChoice kAutoMutex =
+    auto_choice({"eventual", "pthread"}, {"eventual", "pthread"});
 
 // The lock that `auto` stands for on this machine, by its name. Both read the topology.
 struct Config;
@@ -37,6 +54,6 @@ const char* auto_mutex(const Config& config) noexcept;
 // Why, in a few words; of a choice that was made.
 void put_auto_reason(Text& out, const AutoChoice& choice) noexcept;
 // The range lock of programs that name none: readers share, and few ranges are held at once.
-inline constexpr const char* kDefaultRange = "list-rw";
+inline constexpr const char* kDefaultRange = first_built({"list-rw", "kernel-rw", "pnova-rw"});
 
 }  // namespace lockswap

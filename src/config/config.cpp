@@ -130,8 +130,7 @@ void choose(Reader& reader, const char* variable, const NameList& list,
     return;
   }
   Text text = reader.complain(variable, v);
-  text << "is not a " << list.what << "; ";
-  put_choice(text, list, v);
+  put_choice(text, "is not a ", list, v);
 }
 
 void read_cond(Reader& reader, Config& config) noexcept {
@@ -170,7 +169,7 @@ void read_range(Reader& reader, const Names& names, Config& config) noexcept {
   config.range = names.range_kind(v);
   if (config.range != 0) return;
   Text text = reader.complain("LOCKSWAP_RANGE", v);
-  text << "is not a range lock; ";
+  put_unknown(text, "is not a ", "range lock", v);
   names.put_ranges(text, v);
 }
 

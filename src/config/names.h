@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "config/left_out.h"
 #include "config/nearest.h"
 #include "platform/text.h"
 
@@ -24,8 +25,21 @@ struct Names {
   void (*put_ranges)(Text&, const char* typed);  // what may be chosen instead, for messages
 };
 
-// What may be chosen instead of a name that the list has not, for messages.
-inline void put_choice(Text& out, const NameList& list, const char* typed) noexcept {
+// Why a name is none, for messages: `is_not`, unless this build leaves that lock out.
+inline void put_unknown(Text& out, const char* is_not, const char* what,
+                        const char* typed) noexcept {
+  if (is_left_out(typed)) {
+    out << kWhyLeftOut;
+  } else {
+    out << is_not << what;
+  }
+  out << "; ";
+}
+
+// The same for a name that the list has not, and what may be chosen instead.
+inline void put_choice(Text& out, const char* is_not, const NameList& list,
+                       const char* typed) noexcept {
+  put_unknown(out, is_not, list.what, typed);
   put_nearest(out, typed, list.count, list.name);
   for (int i = 0; i < list.count; ++i)
     out << (i == 0 ? " " : ", ") << list.name(i);

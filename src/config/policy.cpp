@@ -193,8 +193,7 @@ class PolicyReader {
     const char* name = list.find(value);
     if (name == nullptr) {
       Text text = complain(word);
-      text << "does not name a " << list.what << "; ";
-      put_choice(text, list, value);
+      put_choice(text, "does not name a ", list, value);
       return;
     }
     if (rule.lock[k] != nullptr) {

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "locks/common/events.h"
 #include "ops/fresh_object.h"
@@ -19,6 +18,8 @@ namespace lockswap {
 
 template <class Contract, EventCounter Count>
 class MutexLockOps {
+  template <class OtherContract, EventCounter Other>
+  friend class MutexLockOps;
   using Frame = typename Contract::Frame;
   static_assert(sizeof(Frame) <= sizeof(pthread_mutex_t));
   static_assert(alignof(Frame) <= alignof(pthread_mutex_t));
@@ -33,7 +34,7 @@ class MutexLockOps {
   static bool ours(pthread_mutex_t* m) noexcept {
     if (Contract::is_adopted(frame(m))) [[likely]]
       return true;
-    return adopt(m);
+    return Slow::adopt(m);
   }
   // The first call on an object, or one on an object of glibc's.
   [[gnu::noinline]] static bool adopt(pthread_mutex_t* m) noexcept {
@@ -44,7 +45,7 @@ class MutexLockOps {
 
   // Called when a fast stage has acquired the mutex.
   [[gnu::always_inline]] static int acquired(pthread_mutex_t* m) noexcept {
-    if constexpr (!std::is_same_v<Count, CountNothing>) return probes::mutex_acquired(m, 0);
+    if constexpr (Count::kCounts) return probes::mutex_acquired(m, 0);
     probes::mutex_acquired(m);
     return 0;
   }
@@ -70,7 +71,7 @@ class MutexLockOps {
     if (!Contract::is_plain(frame(m))) [[unlikely]]
       return lock_checked(m);
     const std::uint64_t rest = Contract::fast_lock(frame(m));
-    return rest == 0 ? acquired(m) : slow_lock(m, rest);
+    return rest == 0 ? acquired(m) : Slow::slow_lock(m, rest);
   }
   [[gnu::noinline]] static int slow_lock(pthread_mutex_t* m, std::uint64_t rest) noexcept {
     const std::uint64_t since = probes::slow_begins(probes::Slow::mutex);
@@ -83,11 +84,11 @@ class MutexLockOps {
   [[gnu::noinline]] static int lock_checked(pthread_mutex_t* m) noexcept {
     const std::uint32_t me = Contract::known_id(frame(m));
     if (me == 0) [[unlikely]]
-      return lock_any(m);
+      return Slow::lock_any(m);
     if (Contract::is_owned(frame(m), me))
       return probes::mutex_acquired(m, Contract::lock_again(frame(m)));
     const std::uint64_t rest = Contract::fast_lock(frame(m), me);
-    return rest == 0 ? acquired(m) : slow_lock(m, rest);
+    return rest == 0 ? acquired(m) : Slow::slow_lock(m, rest);
   }
   [[gnu::noinline]] static int lock_any(pthread_mutex_t* m) noexcept {
     const bool is_ours = ours(m);
@@ -98,7 +99,7 @@ class MutexLockOps {
     if (!Contract::is_plain(frame(m))) [[unlikely]]
       return unlock_checked(m);
     const std::uint32_t rest = Contract::fast_unlock(frame(m));
-    return rest == 0 ? 0 : slow_unlock(m, rest);
+    return rest == 0 ? 0 : Slow::slow_unlock(m, rest);
   }
   [[gnu::noinline]] static int slow_unlock(pthread_mutex_t* m, std::uint32_t rest) noexcept {
     Contract::slow_unlock(frame(m), rest);
@@ -107,10 +108,10 @@ class MutexLockOps {
   [[gnu::noinline]] static int unlock_checked(pthread_mutex_t* m) noexcept {
     const std::uint32_t me = Contract::known_id(frame(m));
     if (me == 0 || !Contract::is_owned(frame(m), me)) [[unlikely]]
-      return unlock_any(m);
+      return Slow::unlock_any(m);
     if (Contract::unlock_again(frame(m))) return 0;
     const std::uint32_t rest = Contract::fast_unlock(frame(m));
-    return rest == 0 ? 0 : slow_unlock(m, rest);
+    return rest == 0 ? 0 : Slow::slow_unlock(m, rest);
   }
   [[gnu::noinline]] static int unlock_any(pthread_mutex_t* m) noexcept {
     return ours(m) ? Contract::unlock(frame(m)) : system_mutex.unlock(m);
@@ -122,7 +123,8 @@ class MutexLockOps {
     const int error = Contract::try_lock(frame(m));
     return error == 0 ? acquired(m) : error;
   }
-  static int clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* at) noexcept {
+  [[gnu::noinline]] static int clocklock(pthread_mutex_t* m, clockid_t clock,
+                                         const timespec* at) noexcept {
     Count::on(m, Event::mutex_call);
     if (!ours(m)) return probes::mutex_timedlock_acquired(m, system_mutex.clocklock(m, clock, at));
     if (!is_valid_clock(clock)) return EINVAL;
@@ -135,13 +137,17 @@ class MutexLockOps {
   }
 
  public:
+  // The slow stages, and the functions that have no fast one.
+  using Slow = MutexLockOps<typename Contract::Slow, typename Count::Slow>;
+
   // For condition variables.
   static bool is_ours(pthread_mutex_t* m) noexcept { return Contract::is_ours(frame(m)); }
   static void count_waiter(pthread_mutex_t* m, bool begins) noexcept {
     begins ? Contract::add_waiter(frame(m)) : Contract::remove_waiter(frame(m));
   }
 
-  static constexpr MutexOps table{init, destroy, lock, trylock, timedlock, clocklock, unlock};
+  static constexpr MutexOps table{Slow::init,      Slow::destroy,   lock,  trylock,
+                                  Slow::timedlock, Slow::clocklock, unlock};
 };
 
 }  // namespace lockswap

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "locks/common/events.h"
 #include "ops/fresh_object.h"
@@ -25,6 +24,8 @@ inline bool valid(const Deadline& d) noexcept {
 
 template <class Contract, EventCounter Count>
 class RwLockOps {
+  template <class OtherContract, EventCounter Other>
+  friend class RwLockOps;
   using Frame = typename Contract::Frame;
   static_assert(sizeof(Frame) == sizeof(pthread_rwlock_t));
   static_assert(alignof(Frame) <= alignof(pthread_rwlock_t));
@@ -42,7 +43,7 @@ class RwLockOps {
     Count::on(l, Event::call);
     if (Contract::adopted(frame(l))) [[likely]]
       return true;
-    return adopt(l);
+    return Slow::adopt(l);
   }
   // The first call on an object, or one on an object of the system's.
   [[gnu::noinline]] static bool adopt(pthread_rwlock_t* l) noexcept {
@@ -61,7 +62,7 @@ class RwLockOps {
   // The same where it is fast.
   template <Hold kHold>
   [[gnu::always_inline]] static int acquired_fast(pthread_rwlock_t* l) noexcept {
-    if constexpr (!std::is_same_v<Count, CountNothing>) return acquired<kHold>(l, 0);
+    if constexpr (Count::kCounts) return acquired<kHold>(l, 0);
     kHold == Hold::read ? probes::rdlock_acquire_read(l) : probes::wrlock_acquire_write(l);
     return 0;
   }
@@ -93,7 +94,7 @@ class RwLockOps {
   // Out of line, so that a thread's first hold needs no stack. It jumps to slow_rdlock.
   [[gnu::noinline]] static int nested_rdlock(pthread_rwlock_t* l, std::uint32_t attempt) noexcept {
     if (attempt == Contract::kNotBegun) attempt = Contract::nested_read(frame(l));
-    return attempt == 0 ? acquired_fast<Hold::read>(l) : slow_rdlock(l, attempt);
+    return attempt == 0 ? acquired_fast<Hold::read>(l) : Slow::slow_rdlock(l, attempt);
   }
   [[gnu::noinline]] static int slow_rdlock(pthread_rwlock_t* l, std::uint32_t attempt) noexcept {
     const bool is_ours = Contract::adopted(frame(l)) || adopt(l);
@@ -121,7 +122,7 @@ class RwLockOps {
   }
   [[gnu::noinline]] static int nested_unlock(pthread_rwlock_t* l) noexcept {
     int result = 0;
-    return Contract::nested_read_unlock(frame(l), result) ? result : slow_unlock(l);
+    return Contract::nested_read_unlock(frame(l), result) ? result : Slow::slow_unlock(l);
   }
   [[gnu::noinline]] static int slow_unlock(pthread_rwlock_t* l) noexcept {
     if (!Contract::adopted(frame(l)) && !adopt(l)) return system_rwlock.unlock(l);
@@ -151,7 +152,8 @@ class RwLockOps {
     return acquire<kHold>(l, {.only_try = true});
   }
   template <Hold kHold>
-  static int clock_lock(pthread_rwlock_t* l, clockid_t clock, const timespec* at) noexcept {
+  [[gnu::noinline]] static int clock_lock(pthread_rwlock_t* l, clockid_t clock,
+                                          const timespec* at) noexcept {
     constexpr bool kReads = kHold == Hold::read;
     if (!ours(l)) [[unlikely]]
       return (kReads ? system_rwlock.clockrdlock : system_rwlock.clockwrlock)(l, clock, at);
@@ -167,21 +169,24 @@ class RwLockOps {
   }
 
  public:
+  // The slow stages, and the functions that have no fast one.
+  using Slow = RwLockOps<typename Contract::Slow, typename Count::Slow>;
+
   // For an object that is not process-shared.
   static bool adopt_unused(pthread_rwlock_t* l) noexcept {
     return Contract::adopt_unused(frame(l));
   }
 
-  static constexpr RwOps table{.init = init,
-                               .destroy = destroy,
+  static constexpr RwOps table{.init = Slow::init,
+                               .destroy = Slow::destroy,
                                .rdlock = rdlock,
                                .tryrdlock = try_lock<Hold::read>,
-                               .timedrdlock = timed_lock<Hold::read>,
-                               .clockrdlock = clock_lock<Hold::read>,
+                               .timedrdlock = Slow::template timed_lock<Slow::Hold::read>,
+                               .clockrdlock = Slow::template clock_lock<Slow::Hold::read>,
                                .wrlock = wrlock,
                                .trywrlock = try_lock<Hold::write>,
-                               .timedwrlock = timed_lock<Hold::write>,
-                               .clockwrlock = clock_lock<Hold::write>,
+                               .timedwrlock = Slow::template timed_lock<Slow::Hold::write>,
+                               .clockwrlock = Slow::template clock_lock<Slow::Hold::write>,
                                .unlock = unlock};
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "locks/common/events.h"
@@ -15,7 +14,7 @@ namespace lockswap {
 // used. A signal handler that comes before it, and counts, has these events for its own lock.
 template <Platform P, EventCounter Count, Event kHandOff = Event::hand_off, Event kNap = Event::nap>
 void count_waits([[maybe_unused]] const void* lock) noexcept {
-  if constexpr (!std::is_same_v<Count, CountNothing>) {
+  if (Count::is_on()) {
     WaitEvents& events = P::template local<WaitEvents>();
     if (const std::uint32_t n = std::exchange(events.hand_offs, 0); n != 0)
       Count::on(lock, kHandOff, n);

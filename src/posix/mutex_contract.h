@@ -50,6 +50,7 @@ template <Platform P, MutexCore Core, EventCounter Count>
 class MutexContract {
  public:
   using Frame = MutexFrame<P, Core>;
+  using Slow = MutexContract<P, Core, typename Count::Slow>;  // whose slow stages this one has
   static constexpr Claims kClaims = Core::kClaims;
 
   static bool prepare() noexcept { return Core::prepare(); }

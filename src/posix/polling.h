@@ -8,13 +8,14 @@
 #include "locks/common/events.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "platform/function_ref.h"
 #include "posix/patience.h"
 
 namespace lockswap {
 
 // Returns false if the deadline has passed.
-template <Platform P, class Try>
-[[gnu::noinline]] bool poll_until(const Deadline& deadline, const Try& try_lock) noexcept {
+template <Platform P>
+[[gnu::noinline]] bool poll_until(const Deadline& deadline, FunctionRef<bool()> try_lock) noexcept {
   for (unsigned round = 0; !try_lock(); ++round) {
     if (P::passed(deadline)) return false;
     P::step_aside(round);

@@ -73,14 +73,19 @@ namespace lockswap {
 template <Platform P, WaitPolicy<P> W, class Lock, EventCounter Count>
 class RwContract {
   using Word = RwWord<P>;
-  using Adopted = RwAdoption<P, W, Lock, Count>;
-  using Extra = ExtraHolds<P, W, typename Lock::Frame, Count>;
-  using Guest = Guests<P, W, typename Lock::Frame, Count>;
-  using MarkedLock = Marked<P, W, Lock, Count>;
+  template <Platform Q, WaitPolicy<Q> V, class Other, EventCounter C>
+  friend class RwContract;
+  using SlowCount = typename Count::Slow;
+  using SlowLock = typename Lock::template CountedBy<SlowCount>;
+  using Adopted = RwAdoption<P, W, SlowLock, SlowCount>;
+  using Extra = ExtraHolds<P, W, typename Lock::Frame, SlowCount>;
+  using Guest = Guests<P, W, typename Lock::Frame, SlowCount>;
+  using MarkedLock = Marked<P, W, SlowLock, SlowCount>;
   using Writer = RwWriter<P, W, Lock, Count>;
 
  public:
   using Frame = typename Lock::Frame;
+  using Slow = RwContract<P, W, SlowLock, SlowCount>;  // whose slow stages this one has
   // These hold for unmarked locks. A marked one prefers readers.
   static constexpr Claims kClaims = Lock::kClaims;
 
@@ -158,7 +163,7 @@ class RwContract {
     if (is_marked(f)) return MarkedLock::read_lock(f, patience);
     if (patience.only_try) return try_read(f, holds);
     const Attempt a = Lock::fast_read(f);
-    if (!Lock::is_in(a)) return slow_read(f, holds, a, patience.deadline);
+    if (!Lock::is_in(a)) return Slow::slow_read(f, holds, a, patience.deadline);
     remember(f, holds, Lock::token_of(a));
     return 0;
   }
@@ -174,7 +179,7 @@ class RwContract {
     P::template local<Holds<P>>().clear_first();
     if (Lock::fast_read_unlock(f, token)) [[likely]]
       return 0;
-    return slow_read_unlock(f, token);
+    return Slow::slow_read_unlock(f, token);
   }
 
   // The same for a thread that holds other locks, if this hold is its newest: nested holds end in
@@ -186,7 +191,7 @@ class RwContract {
         f.key(), f.contract.load(relaxed), token);
     if (hold == nullptr) return false;
     hold->key = 0;
-    result = Lock::fast_read_unlock(f, token) ? 0 : slow_read_unlock(f, token);
+    result = Lock::fast_read_unlock(f, token) ? 0 : Slow::slow_read_unlock(f, token);
     return true;
   }
 
@@ -204,6 +209,10 @@ class RwContract {
 
   // --- releasing: ends a hold of whichever kind the calling thread, or another, has
 
+  // After fast_read_unlock: the token's slot did not simply name this lock.
+  [[gnu::noinline]] static int slow_read_unlock(Frame& f, std::uint32_t token) noexcept {
+    return Lock::slow_read_unlock(f, token) ? 0 : MarkedLock::release_any(f);
+  }
   static int slow_unlock(Frame& f) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
     const typename Holds<P>::Use use(holds);
@@ -349,11 +358,6 @@ class RwContract {
       if (!Extra::release_one(f)) MarkedLock::release_any(f);
       return Entry::below;
     }
-  }
-
-  // After fast_read_unlock: the token's slot did not simply name this lock.
-  [[gnu::noinline]] static int slow_read_unlock(Frame& f, std::uint32_t token) noexcept {
-    return Lock::slow_read_unlock(f, token) ? 0 : MarkedLock::release_any(f);
   }
 };
 

@@ -29,7 +29,11 @@ template <Platform P, WaitPolicy<P> W, class Lock, EventCounter Count>
 class RwWriter {
   using Frame = typename Lock::Frame;
   using Word = RwWord<P>;
+  using SlowCount = typename Count::Slow;
   using Drain = typename Guests<P, W, Frame, Count>::Drain;
+  using Slow = RwWriter<P, W, typename Lock::template CountedBy<SlowCount>, SlowCount>;
+  template <Platform Q, WaitPolicy<Q> V, class Other, EventCounter C>
+  friend class RwWriter;
 
  public:
   static int write_lock(Frame& f) noexcept {
@@ -94,7 +98,7 @@ class RwWriter {
     // it passed got in, or gave its turn back. acquire: if all guests of such a writer have left,
     // their sections are seen; pairs with ExtraHolds::release_one.
     if (Word::flags_in(f.contract.load(acquire)) != 0) [[unlikely]] {
-      if (const int error = shut(f, patience); error != 0) {
+      if (const int error = Slow::shut(f, patience); error != 0) {
         Drain{f}.gave_up();
         f.core.write_unlock();
         return error;

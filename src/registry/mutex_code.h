@@ -4,7 +4,6 @@
 
 #include <cstddef>
 
-#include "locks/common/events.h"
 #include "ops/mutex_ops.h"
 #include "platform/native.h"
 #include "posix/mutex_contract.h"
@@ -21,9 +20,10 @@ constexpr MutexCodes mutex_codes_of() {
     const auto code = []<class Count>() -> MutexCode {
       using Contract = MutexContract<Native, CoreOf<Native, Wait<Native>>, Count>;
       using Ops = MutexLockOps<Contract, Count>;
-      return {&Ops::table, &Contract::prepare, {&Ops::is_ours, &Ops::count_waiter}};
+      using Slow = typename Ops::Slow;
+      return {&Ops::table, &Contract::Slow::prepare, {&Slow::is_ours, &Slow::count_waiter}};
     };
-    codes.of[wait][0] = code.template operator()<CountNothing>();
+    codes.of[wait][0] = code.template operator()<Uncounted>();
     codes.of[wait][1] = code.template operator()<CountInTable>();
   });
   return codes;

@@ -4,6 +4,7 @@
 
 #include "config/auto.h"
 #include "config/config.h"
+#include "config/left_out.h"
 #include "platform/text.h"
 #include "registry/all_names.h"
 #include "registry/mutexes.h"
@@ -180,6 +181,7 @@ int main() {
   // For LOCKSWAP_TOPOLOGY. What else is wrong is for the library to say.
   if (!read_config(config, all_names(), message, sizeof message)) config.topology = {};
   std::printf("{\"schema\":1,\"version\":\"%s\"", LOCKSWAP_VERSION);
+  list("left_out", kLeftOut);
   print_all("rwlocks", rwlocks(), config);
   print_all("mutexes", mutexes(), config);
   print_all("waits", waits(), config);

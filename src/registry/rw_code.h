@@ -4,7 +4,6 @@
 
 #include <cstddef>
 
-#include "locks/common/events.h"
 #include "locks/rw/bravo.h"
 #include "locks/rw/unbiased.h"
 #include "ops/rw_ops.h"
@@ -27,8 +26,9 @@ constexpr RwForms rw_forms_of() {
     const auto put = [wait]<class Lock, class Count>(RwCodes& codes) {
       using Contract = RwContract<Native, W, Lock, Count>;
       using Ops = RwLockOps<Contract, Count>;
-      codes.of[wait][counts<Count>] = {&Ops::table, &Contract::prepare, &Ops::adopt_unused,
-                                       &Contract::set_numbers};
+      using Slow = typename Contract::Slow;
+      codes.of[wait][Count::kCounts] = {&Ops::table, &Slow::prepare, &Ops::Slow::adopt_unused,
+                                        &Slow::set_numbers};
     };
     const auto put_each = [&]<class Count>() {
       if constexpr (has_direct_form(kWords))
@@ -39,7 +39,7 @@ constexpr RwForms rw_forms_of() {
         put.template operator()<Bravo<Native, W, Core, Count, RowSlots<Native, W>>, Count>(
             forms.bravo_asym);
     };
-    put_each.template operator()<CountNothing>();
+    put_each.template operator()<Uncounted>();
     put_each.template operator()<CountInTable>();
   });
   return forms;

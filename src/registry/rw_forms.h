@@ -1,9 +1,6 @@
 // The forms of a lock of rw_list.def: alone, and under BRAVO.
 #pragma once
 
-#include <type_traits>
-
-#include "locks/common/events.h"
 #include "platform/system_rwlock.h"
 #include "posix/generations.h"
 #include "registry/list_words.h"
@@ -37,8 +34,6 @@ struct RwCode {
 struct RwCodes {
   RwCode of[WaitTypes::kCount][2];  // by type of wait policy, then: is it counted
 };
-template <class Count>
-constexpr bool counts = !std::is_same_v<Count, CountNothing>;
 struct RwForms {
   RwCodes direct{}, bravo{}, bravo_asym{};
 };

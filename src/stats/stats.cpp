@@ -133,7 +133,7 @@ bool copy_to(Counts* table) noexcept {
 
 }  // namespace
 
-void CountInTable::on(const void* lock, Event event, std::uint64_t n) noexcept {
+void CountInTable::add(const void* lock, Event event, std::uint64_t n) noexcept {
   const auto key = reinterpret_cast<std::uintptr_t>(lock);
   Block* block = my_block();
   if (block == nullptr) {
@@ -151,7 +151,8 @@ void CountInTable::on(const void* lock, Event event, std::uint64_t n) noexcept {
 
 bool prepare_stats() noexcept {
   all_locks = static_cast<Counts*>(map_pages(kLocks * sizeof(Counts)));
-  return all_locks != nullptr && ThreadExit::add(&on_thread_exit);
+  CountInTable::is_on_ = all_locks != nullptr && ThreadExit::add(&on_thread_exit);
+  return CountInTable::is_on_;
 }
 
 void reset_stats() noexcept {

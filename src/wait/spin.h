@@ -6,6 +6,7 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "platform/pause.h"
+#include "wait/predicate.h"
 
 namespace lockswap {
 
@@ -14,16 +15,17 @@ template <Platform P, class Pauses>
 struct Busy {
   static constexpr bool kParks = false;
 
-  // Out of line: callers look first, and their hot paths stay small.
+  // Out of line: callers look first, and their hot paths stay small. What does the waiting is
+  // compiled once for all predicates, as in park.h.
   template <class A, class Pred>
   [[gnu::noinline]] static bool until(A& atom, Order order, typename A::value_type, std::uint32_t,
                                       const Deadline* deadline, Pred pred) noexcept {
-    return P::await(Pauses::pause(), atom, order, pred, deadline);
+    return wait<A>(atom, order, deadline, pred);
   }
-  template <class A, class Pred>
-  static bool sleep(A& atom, Order order, typename A::value_type flag, std::uint32_t channel,
-                    const Deadline* deadline, Pred pred) noexcept {
-    return until(atom, order, flag, channel, deadline, pred);
+  template <class A>
+  static bool sleep(A& atom, Order order, typename A::value_type, std::uint32_t,
+                    const Deadline* deadline, PredicateOn<A> pred) noexcept {
+    return wait<A>(atom, order, deadline, pred);
   }
   template <class A>
   [[gnu::noinline]] static Parked wait_once(A& atom, Order order, typename A::value_type seen,
@@ -36,6 +38,13 @@ struct Busy {
   static void wake(const A*, std::uint32_t) noexcept {}
   template <class A>
   static void wake_one(const A*, std::uint32_t) noexcept {}
+
+ private:
+  template <class A>
+  [[gnu::noinline]] static bool wait(A& atom, Order order, const Deadline* deadline,
+                                     PredicateOn<A> pred) noexcept {
+    return P::await(Pauses::pause(), atom, order, pred, deadline);
+  }
 };
 
 template <Pause kPause>

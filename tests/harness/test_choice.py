@@ -238,3 +238,10 @@ def test_campaigns_with_mutexes_side_by_side(lockswap, mutexes, recipe, repo):
     done = lockswap("compare", "--name", "three", "-t", "1", "-r", "1", "-w", "m", "-m", "ba", "--against", "mutex:ba")
     assert done.returncode == 0, done.stderr
     assert "different baselines" in one_line_error(lockswap("report", "results/one", "results/three"))
+
+
+@pytest.mark.parametrize("text", ["bravo-ba", "mutex:bravo-ba", "Bravo-BA"])
+def test_a_lock_that_the_build_leaves_out_is_said_to_be(text):
+    registry = Registry("0", (Lock("ba"),), (Lock("mcs"),), left_out=("bravo-ba",))
+    with pytest.raises(UserError, match=r"was left out of this build \(LOCKSWAP_WITHOUT\); 'lockswap list' shows"):
+        parse(registry, text)

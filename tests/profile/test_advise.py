@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -136,7 +137,7 @@ class Played:
 def test_what_the_experiment_comes_to(tmp_path, seconds, answer):
     hot = hot_locks(profile(lock("mutex", "m", 0, 9_000_000, threads=8)), 1, 2)
     trial = Trial(tmp_path / "liblockswap.so", Played(seconds), Metric())
-    advice = _experiment(trial, hot, 2, time.monotonic() + 60)
+    advice = _experiment(trial, hot, partial(candidates, processors=2), time.monotonic() + 60)
     assert answer in advice.text
     assert bool(advice.policy) == answer.startswith("Swap")
 
@@ -159,15 +160,16 @@ def test_sqlite_with_one_thread_keeps_glibcs(tmp_path):
 
 
 def test_what_is_tried_follows_from_the_evidence():
-    def tried(one: Lock, processors: int = 2) -> list[str]:
+    def tried(one: Lock, processors: int = 2, **given: object) -> list[str]:
         (hot,) = hot_locks(profile(one), 1, processors)
-        return [candidate.algorithm for candidate in candidates(hot, processors)]
+        return [candidate.algorithm for candidate in candidates(hot, processors, **given)]
 
     assert tried(lock("rwlock", "l", 9_999_000, 1000)) == ["auto", "bravo-asym-eventual", "cohort"]
     assert tried(lock("rwlock", "l", 9_500_000, 500_000, threads=8)) == ["auto"]
     assert tried(lock("rwlock", "l", 1_000_000, 9_000_000, threads=8)) == ["auto", "exclusive"]
     assert tried(lock("mutex", "l", 0, 9_000_000)) == ["auto", "cohort"]
     assert tried(lock("mutex", "l", 0, 9_000_000, threads=8)) == ["auto"]
+    assert tried(lock("mutex", "l", 0, 9_000_000), left_out=("cohort",)) == ["auto"]
 
 
 def test_a_rule_catches_the_lock():

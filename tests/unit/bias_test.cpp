@@ -24,6 +24,9 @@ using W = Park<Native>;
 
 std::atomic<int> fast_reads;
 struct CountFastReads {
+  static constexpr bool kCounts = true;
+  using Slow = CountFastReads;
+  static constexpr bool is_on() noexcept { return true; }
   static void on(const void*, Event event, std::uint64_t n = 1) noexcept {
     if (event == Event::fast_read) fast_reads += static_cast<int>(n);
   }

@@ -244,6 +244,9 @@ TEST(EventualReaders, PatienceBeginsAnewWhenTheWriterWasIn) {
 
 // Counts the events of all locks that it is given to.
 struct Counter {
+  static constexpr bool kCounts = true;
+  using Slow = Counter;
+  static constexpr bool is_on() noexcept { return true; }
   static inline std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Event::kCount)> n{};
   static void on(const void*, Event e, std::uint64_t by = 1) noexcept { of(e) += by; }
   static std::atomic<std::uint64_t>& of(Event e) noexcept { return n[static_cast<std::size_t>(e)]; }

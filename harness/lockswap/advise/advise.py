@@ -4,8 +4,9 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from lockswap.advise.candidates import Candidate, Hot, candidates, held_locks, hot_locks
@@ -14,6 +15,7 @@ from lockswap.advise.ran import Subject
 from lockswap.advise.trial import Arm, Metric, Trial
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
+from lockswap.base.registry import Registry
 from lockswap.findings import stats
 from lockswap.profile import recording, summary
 from lockswap.run import extra_preload, sanitizer
@@ -26,6 +28,8 @@ _MOST_FINAL_ROUNDS = 10
 _CHOICE = 0.65
 # A gain below this is not worth a policy.
 _LEAST_GAIN = 1.02
+
+Suggest = Callable[[Hot], list[Candidate]]
 
 
 @dataclass
@@ -60,7 +64,8 @@ def run(
     _say(f"on glibc's locks a run takes {plain.wall_s:.2f} s")
     found = _profile(paths, trial)
     hot, held = (of(found, plain.wall_s, cpus) for of in (hot_locks, held_locks))
-    advice = _experiment(trial, hot, cpus, end) if hot else _nothing_hot(held)
+    suggest = partial(candidates, processors=cpus, left_out=Registry.load(paths).left_out)
+    advice = _experiment(trial, hot, suggest, end) if hot else _nothing_hot(held)
     if advice.policy:
         out.write_text("".join(f"{line}\n" for line in advice.policy), encoding="utf-8")
     print(advice.text)
@@ -85,11 +90,11 @@ def _nothing_hot(held: list[Held]) -> Advice:
     return Advice([], None, f"Keep glibc's locks: none costs the program's threads as much as 1 % of their time{but}.")
 
 
-def _experiment(trial: Trial, hot: list[Hot], cpus: int, end: float) -> Advice:
+def _experiment(trial: Trial, hot: list[Hot], suggest: Suggest, end: float) -> Advice:
     for one in hot:
         cost = f"waits and its cache line cost up to {100 * one.share:.0f} %"
         _say(f"{one.lock.kind} {one.lock.name}: {one.evidence}; {cost}")
-    found = [_best_for(trial, one, cpus, _share_of(end, len(hot) - n)) for n, one in enumerate(hot)]
+    found = [_best_for(trial, one, suggest, _share_of(end, len(hot) - n)) for n, one in enumerate(hot)]
     best = [candidate for candidate in found if candidate is not None]
     if not best:
         names = ", ".join(f"{one.lock.kind} {one.lock.name}" for one in hot)
@@ -103,8 +108,8 @@ def _share_of(end: float, left: int) -> float:
     return now + (end - now) * _CHOICE / left
 
 
-def _best_for(trial: Trial, hot: Hot, cpus: int, end: float) -> Candidate | None:
-    tried = candidates(hot, cpus)
+def _best_for(trial: Trial, hot: Hot, suggest: Suggest, end: float) -> Candidate | None:
+    tried = suggest(hot)
     baseline = Arm("glibc's")
     arms = {Arm(one.title, [one.rule]).title: (one, Arm(one.title, [one.rule])) for one in tried}
     left = list(arms)

@@ -1,5 +1,6 @@
 """From a profile: which locks are worth an experiment, and which algorithms may serve them better."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from lockswap.advise.holds import Held, held_long
@@ -75,7 +76,8 @@ def _share(lock: Lock, ns: float, wall_s: float, processors: int) -> float:
     return min(ns / (1e9 * wall_s * max(min(lock.threads, processors), 1)), 1)
 
 
-def candidates(hot: Hot, processors: int) -> list[Candidate]:
+def candidates(hot: Hot, processors: int, left_out: Collection[str] = ()) -> list[Candidate]:
+    """What may serve that lock better, but for the locks that this build leaves out."""
     fits = hot.lock.threads <= processors
     if hot.lock.kind == "mutex":
         chosen = [("auto", "a running thread takes it, and waiting is bounded")]
@@ -93,4 +95,4 @@ def candidates(hot: Hot, processors: int) -> list[Candidate]:
             chosen.append(("cohort", "no more threads than processors, so it can be handed on"))
         if hot.read_share < 0.5:
             chosen.append(("exclusive", "mostly written: a mutex may do, and is cheaper"))
-    return [Candidate(hot, algorithm, why) for algorithm, why in chosen]
+    return [Candidate(hot, algorithm, why) for algorithm, why in chosen if algorithm not in left_out]

@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lockswap.base.choice import NONE, PTHREAD, RANGE_MARK
@@ -77,6 +77,7 @@ class Registry:
     waits: dict[str, str] = field(default_factory=dict)
     config: tuple[dict, ...] = ()
     range_locks: tuple[RangeLock, ...] = ()
+    left_out: tuple[str, ...] = ()  # locks that this build could have
 
     @classmethod
     def load(cls, paths: Paths) -> "Registry":
@@ -91,7 +92,8 @@ class Registry:
         rwlocks, mutexes = (tuple(map(Lock.read, data.get(kind, ()))) for kind in ("rwlocks", "mutexes"))
         waits = {wait["name"]: wait.get("summary", "") for wait in data.get("waits", ())}
         ranges = tuple(RangeLock.read(row) for row in data.get("range_locks", ()))
-        return cls(data.get("version", "?"), rwlocks, mutexes, waits, tuple(data.get("config", ())), ranges)
+        config, left_out = (tuple(data.get(key, ())) for key in ("config", "left_out"))
+        return cls(data.get("version", "?"), rwlocks, mutexes, waits, config, ranges, left_out)
 
     @property
     def default_rwlocks(self) -> list[str]:
@@ -136,7 +138,7 @@ class Registry:
         """The canonical name of a range lock in a campaign: with RANGE before it."""
         outer, colon, inner = name.strip().removeprefix(RANGE_MARK).partition(":")
         table = {lock.name: lock for lock in self.range_locks}
-        found = _look_up("range lock", outer, {key.lower(): key for key in table}, "lockswap list ranges")
+        found = self._look_up("range lock", outer, {key.lower(): key for key in table}, "lockswap list ranges")
         if not colon:
             return RANGE_MARK + found
         if not table[found].of_rwlocks:
@@ -144,7 +146,7 @@ class Registry:
         return f"{RANGE_MARK}{found}:{self.rwlock(inner)}"
 
     def wait(self, name: str) -> str:
-        return _look_up("wait policy", name, {wait.lower(): wait for wait in self.waits}, "lockswap list")
+        return self._look_up("wait policy", name, {wait.lower(): wait for wait in self.waits}, "lockswap list")
 
     def _canonical(self, what: str, name: str, locks: tuple[Lock, ...], other: tuple[str, tuple[Lock, ...]]) -> str:
         table = spellings(locks)
@@ -153,7 +155,19 @@ class Registry:
         if elsewhere and name.strip().lower() not in table:
             article = "an" if kind == "rwlock" else "a"
             raise UserError(f"no {what} '{name}': {elsewhere} is {article} {kind}, so write --{kind} {elsewhere}")
-        return _look_up(what, name, table, "lockswap list")
+        return self._look_up(what, name, table, "lockswap list")
+
+    def unknown(self, what: str, name: str, there: Iterable[str] | Mapping[str, str], see: str) -> UserError:
+        """An error for "there is no WHAT called NAME", or for a lock that this build leaves out."""
+        if name.strip().lower() in self.left_out:
+            return UserError(f"'{name}' was left out of this build (LOCKSWAP_WITHOUT); '{see}' shows what it has")
+        return unknown(what, name, there, see)
+
+    def _look_up(self, what: str, name: str, table: dict[str, str], see: str) -> str:
+        found = table.get(name.strip().lower())
+        if found is None:
+            raise self.unknown(what, name, table, see)
+        return found
 
 
 def spellings(locks: Iterable[Lock]) -> dict[str, str]:
@@ -176,10 +190,3 @@ def _compared_by_default(locks: tuple[Lock, ...]) -> list[str]:
     """What the registry says; all that are not glibc's where it says nothing."""
     said = [lock.name for lock in locks if lock.compared_by_default]
     return said or [lock.name for lock in locks if not lock.passes_through]
-
-
-def _look_up(what: str, name: str, table: dict[str, str], see: str) -> str:
-    found = table.get(name.strip().lower())
-    if found is None:
-        raise unknown(what, name, table, see)
-    return found

@@ -1,6 +1,7 @@
 // The events of a lock that can be counted. The default counter counts nothing and costs nothing.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 namespace lockswap {
@@ -42,12 +43,20 @@ enum class Event : std::uint8_t {
 // A place where events are counted.
 template <class Count>
 concept EventCounter = requires(const void* object, Event event, std::uint64_t n) {
+  // Whether it ever counts, and whether it does in this process.
+  requires std::same_as<decltype(Count::kCounts), const bool>;
+  { Count::is_on() } -> std::same_as<bool>;
+  // The counter of slow stages. Counters that share it share the code of these stages, too.
+  typename Count::Slow;
   // Records one event, or n of them, on the object. Thread-safe; imposes no ordering.
   Count::on(object, event);
   Count::on(object, event, n);
 };
 
 struct CountNothing {
+  static constexpr bool kCounts = false;
+  using Slow = CountNothing;
+  static constexpr bool is_on() noexcept { return false; }
   static void on(const void*, Event, std::uint64_t = 1) noexcept {}
 };
 

@@ -39,9 +39,8 @@ class GcrMutex : public Lanes<P, W, Lock, GcrMutex<P, W, Lock>> {
   static constexpr LockInfo kInfo = gcr_info(Lock::kInfo, Lock::kInfo.instructions + 47);
 
   void lock() noexcept {
-    Head& h = state_.head();
-    if (!h.lock.try_lock()) [[unlikely]]
-      wait(h);
+    if (!try_lock()) [[unlikely]]
+      wait();
   }
   bool lock_until(const Deadline* deadline) noexcept {
     Head& h = state_.head();
@@ -59,7 +58,9 @@ class GcrMutex : public Lanes<P, W, Lock, GcrMutex<P, W, Lock>> {
   }
 
  private:
-  [[gnu::noinline]] static void wait(Head& h) noexcept {
+  // Looks for the head again, so that the hot path need not keep it.
+  [[gnu::noinline]] void wait() noexcept {
+    Head& h = state_.head();
     const Pass pass(h, nullptr);
     h.lock.lock();
   }

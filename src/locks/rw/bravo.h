@@ -52,12 +52,14 @@ template <Platform P, WaitPolicy<P> W, RwCore Core, EventCounter Count,
           ReaderSlots<RwFrame<P, Core>> Slots = TableSlots<P, W>>
 class Bravo {
   using Word = BiasWord;
-  using Biasing = BravoBiasing<P, Core, Count, Slots>;
-  using Revocation = BravoRevocation<P, Core, Count, Slots>;
+  using Revocation = BravoRevocation<P, Core, typename Count::Slow, Slots>;
+  using Biasing = BravoBiasing<P, Core, Revocation, Slots>;
   using Look = typename Biasing::Look;
 
  public:
   using Frame = RwFrame<P, Core>;
+  template <EventCounter Other>
+  using CountedBy = Bravo<P, W, Core, Other, Slots>;
   static constexpr bool kHasTokens = true;
   static constexpr bool kHasFast = true;
   // Writers take the underlying lock first. Readers in the table are not in its phases.
@@ -129,7 +131,7 @@ class Bravo {
     Count::on(&f, why);
     if (!Reads::is_in(a)) return false;
     a = core_token(a);
-    Biasing::consider_bias(f, look);
+    arrived(f, look);
     return true;
   }
   static bool read_wait(Frame& f, Attempt& a, const Deadline* deadline) noexcept {
@@ -139,13 +141,13 @@ class Bravo {
                                              : Look::none;
     if (!Reads::wait(f.core, a, deadline)) return false;
     a = core_token(a);
-    Biasing::consider_bias(f, look);
+    arrived(f, look);
     return true;
   }
   static bool read_withdraw(Frame& f, Attempt& a) noexcept {
     if (Reads::withdraw(f.core, a)) return true;
     a = core_token(a);
-    Biasing::consider_bias(f, Biasing::is_turn() ? Look::met : Look::none);
+    arrived(f, Biasing::is_turn() ? Look::met : Look::none);
     return false;
   }
   static bool try_read_lock(Frame& f, std::uint32_t& token) noexcept {
@@ -164,7 +166,7 @@ class Bravo {
       Count::on(&f, Event::read);
     } else if (const Look look = Biasing::look_around(f); Reads::try_lock(f.core, token)) {
       token = core_token(token);
-      Biasing::consider_bias(f, look);
+      arrived(f, look);
     } else {
       return false;
     }
@@ -278,7 +280,8 @@ class Bravo {
   // slot, and the bias is off.
   template <DrainListener L>
   static bool take_bias(Frame& f, const Deadline* deadline, bool only_try, const L& l) noexcept {
-    if (may_have_fast_readers(f) && !Revocation::revoke(f, deadline, only_try, l)) return false;
+    if (may_have_fast_readers(f) && !Revocation::revoke(f, deadline, only_try, [&l] { l.begin(); }))
+      return false;
     P::check([&f] { return (f.bias.load(relaxed) & (Word::kOn | Word::kTrying)) == 0; });
     return true;
   }
@@ -299,6 +302,11 @@ class Bravo {
   static void count_fast(Frame& f) noexcept {
     Count::on(&f, Event::read);
     Count::on(&f, Event::fast_read);
+  }
+  // Called by a reader that holds the underlying lock.
+  static void arrived(Frame& f, Look look) noexcept {
+    Count::on(&f, Event::read);
+    Biasing::consider_bias(f, look);
   }
   // Called after kRaced. Returns whether the reader is in nevertheless, by its slot, because the
   // writer that took the bias away only tries and has not decided yet.

@@ -7,22 +7,19 @@
 
 #include <cstdint>
 
-#include "locks/common/events.h"
 #include "locks/common/rw_layout.h"
 #include "locks/concept.h"
 #include "locks/rw/bias_word.h"
-#include "locks/rw/bravo_revocation.h"
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "readers/concept.h"
 
 namespace lockswap {
 
-template <Platform P, RwCore Core, EventCounter Count, ReaderSlots<RwFrame<P, Core>> Slots>
+template <Platform P, RwCore Core, class Revocation, ReaderSlots<RwFrame<P, Core>> Slots>
 struct BravoBiasing {
   using Frame = RwFrame<P, Core>;
   using Word = BiasWord;
-  using Revocation = BravoRevocation<P, Core, Count, Slots>;
 
   // Whether a slow reader may look at the clock, to see whether the bias may come back. Reading the
   // clock costs more than a read, so a thread does it at every 64th (P::reads_per_clock) slow read.
@@ -60,9 +57,8 @@ struct BravoBiasing {
   // For P::check. A core that only guesses can't say more.
   static bool is_read(const Frame& f) noexcept { return GuessesReaders<Core> || has_readers(f); }
 
-  // Called by a reader that holds the underlying lock: counts, and perhaps switches the bias on.
+  // Called by a reader that holds the underlying lock. Perhaps switches the bias on.
   static void consider_bias(Frame& f, Look look) noexcept {
-    Count::on(&f, Event::read);
     Revocation::check_bias(f);
     std::uint64_t bias = f.bias.load(relaxed);
     if ((bias & (Word::kOn | Word::kEnded)) != 0) return;

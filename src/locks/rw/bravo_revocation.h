@@ -14,6 +14,7 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "platform/function_ref.h"
 #include "readers/concept.h"
 #include "readers/readers_table.h"
 
@@ -52,10 +53,9 @@ struct BravoRevocation {
   }
 
   // The writer's half of the Dekker pair. The caller owns the underlying lock. Returns false if it
-  // gave up; the bias is then on again.
-  template <DrainListener L>
+  // gave up; the bias is then on again. Calls `waits` before it waits for readers.
   [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try,
-                                       const L& listener) noexcept {
+                                       FunctionRef<void()> waits) noexcept {
     check_bias(f);
     // If the fence costs time, that time is measured. Otherwise only a writer that has to wait
     // reads the clock; 0 means that none did.
@@ -69,9 +69,9 @@ struct BravoRevocation {
     if ((bias & Word::kEnded) == 0) bias = (bias & ~Word::kOn) | trying;
     Slots::heavy_fence();
     std::uint64_t fenced = Slots::kHasHeavyFence ? P::now() : 0;
-    const auto before_wait = [&start, &fenced, &listener] {
+    const auto before_wait = [&start, &fenced, waits] {
       if (start == 0) start = fenced = P::now() - glance();
-      listener.begin();
+      waits();
     };
     const bool empty = only_try ? !Slots::is_any(f) : Slots::wait(f, deadline, before_wait);
     if (!empty) {

@@ -120,7 +120,8 @@ class RluOver {
     return state_.line.try_read_lock();
   }
 
-  bool read_unlock(std::uint32_t token) noexcept {
+  // Out of line, since hot paths have fast_read_unlock and their frames are to stay small.
+  [[gnu::noinline]] bool read_unlock(std::uint32_t token) noexcept {
     if (token >= Rows<P>::kFirstToken) [[likely]]
       return vacate(token);
     if (token != kInLine) return false;
@@ -252,7 +253,10 @@ class RluOver {
   // Called by the writer whose turn it is. Returns false if the deadline has passed.
   template <DrainListener L>
   bool drain_rows(const Deadline* deadline, const L& listener) noexcept {
-    if (!state_.is_named()) return true;
+    return !state_.is_named() || drain_named(deadline, listener);
+  }
+  template <DrainListener L>
+  [[gnu::noinline]] bool drain_named(const Deadline* deadline, const L& listener) noexcept {
     Access::heavy_fence();
     return Access::wait(state_.domain(), deadline, [&listener] { listener.begin(); });
   }

@@ -21,6 +21,8 @@ namespace lockswap {
 template <Platform P, RwCore Core, EventCounter Count>
 struct Unbiased {
   using Frame = RwFrame<P, Core>;
+  template <EventCounter Other>
+  using CountedBy = Unbiased<P, Core, Other>;
   using Reads = ReadTokens<Core>;
   static constexpr bool kHasTokens = Reads::kHasTokens;
   static constexpr Claims kClaims = Core::kClaims;

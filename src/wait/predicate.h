@@ -1,0 +1,12 @@
+// What a thread waits for: a predicate on an atom's value. The wait policies take it by reference,
+// so they are compiled once for each size of atom and not once for each predicate.
+#pragma once
+
+#include "platform/function_ref.h"
+
+namespace lockswap {
+
+template <class Atom>
+using PredicateOn = FunctionRef<bool(typename Atom::value_type)>;
+
+}  // namespace lockswap
