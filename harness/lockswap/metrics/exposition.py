@@ -1,7 +1,7 @@
 """Counts as text: OpenMetrics, or the older format that Prometheus calls text.
 
-prometheus_client would write the same, at ten times the cost of a scrape (docs/metrics.md): it makes an object of each
-sample. So it only reads our output in the tests.
+prometheus_client could write the same, but it makes an object of each sample, and a scrape of all locks is to take less
+than 5 ms. So it only reads our output in the tests.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -36,6 +36,7 @@
 #include <iterator>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "lockswap/bonsai/memory.hpp"
 #include "lockswap/bonsai/node.hpp"
@@ -57,11 +58,17 @@ concept rcu_domain = requires(D& d, typename D::reader& r, typename D::period& p
 
 enum class copies : std::uint8_t { path, rotations };
 
-// Key and Value are copied, and never destroyed.
-template <class Key, class Value, rcu_domain Domain = quiescence<>, copies kCopies = copies::path,
-          class Less = std::less<Key>, class P = real_machine>
+// Keys and values are copied byte by byte, and never destroyed.
+template <class T>
+concept bonsai_item = std::is_trivially_copyable_v<T>;
+// It may have a state.
+template <class F, class Key>
+concept bonsai_order = std::strict_weak_order<const F&, const Key&, const Key&>;
+
+template <bonsai_item Key, bonsai_item Value, rcu_domain Domain = quiescence<>,
+          copies kCopies = copies::path, bonsai_order<Key> Less = std::less<Key>,
+          class P = real_machine>
 class bonsai_map {
-  static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>);
   static constexpr bool kInPlace = kCopies == copies::rotations;
   using node = bonsai::node<Key, Value, Less, P, kInPlace>;
   using memory = bonsai::memory<node, Domain, P>;
@@ -79,7 +86,7 @@ class bonsai_map {
     return 5 * static_cast<int>(std::bit_width(size + 1)) / 2;
   }
 
-  explicit bonsai_map(Domain& of) noexcept : memory_(of) {}
+  explicit bonsai_map(Domain& of, Less less = {}) noexcept : memory_(of), less_(std::move(less)) {}
   // No thread uses it any more.
   ~bonsai_map() { destroy(root()); }
   bonsai_map(const bonsai_map&) = delete;
@@ -88,20 +95,22 @@ class bonsai_map {
   // --- readers: any thread, at any time. They take no lock and never wait.
   std::optional<entry> find(typename Domain::reader& r, const Key& key) const {
     const typename Domain::section inside(r);
-    return entry_of(node::find(root(), key));
+    return entry_of(node::find(root(), key, less_));
   }
 
   // What the tree was at one moment. As long as it lives nothing that it shows is freed, so it
   // should not live long.
   class view {
    public:
-    std::optional<entry> find(const Key& key) const { return entry_of(node::find(root_, key)); }
+    std::optional<entry> find(const Key& key) const {
+      return entry_of(node::find(root_, key, less_));
+    }
     // The greatest that is not above the key; the least that is not below it.
     std::optional<entry> floor(const Key& key) const {
-      return entry_of(node::nearest(root_, key, 0));
+      return entry_of(node::nearest(root_, key, 0, less_));
     }
     std::optional<entry> ceiling(const Key& key) const {
-      return entry_of(node::nearest(root_, key, 1));
+      return entry_of(node::nearest(root_, key, 1, less_));
     }
 
     class iterator {
@@ -137,7 +146,7 @@ class bonsai_map {
     iterator from(const Key& key) const {
       iterator i;
       for (const node* n = root_; n != nullptr;) {
-        const bool below = Less{}(n->key.get(), key);
+        const bool below = less_(n->key.get(), key);
         if (!below) i.path_[i.depth_++] = n;
         n = n->next(below ? 1 : 0);
       }
@@ -147,8 +156,9 @@ class bonsai_map {
 
    private:
     friend class bonsai_map;
-    explicit view(const node* root) noexcept : root_(root) {}
+    view(const node* root, const Less& less) noexcept : root_(root), less_(less) {}
     const node* root_;
+    [[no_unique_address]] Less less_;
   };
 
   // In a section of its own.
@@ -157,7 +167,8 @@ class bonsai_map {
 
    private:
     friend class bonsai_map;
-    snapshot(typename Domain::reader& r, const bonsai_map& map) : section(r), view(map.root()) {}
+    snapshot(typename Domain::reader& r, const bonsai_map& map)
+        : section(r), view(map.root(), map.less_) {}
   };
   snapshot snapshot_for(typename Domain::reader& r) const requires(!kInPlace) {
     return snapshot(r, *this);
@@ -170,32 +181,38 @@ class bonsai_map {
     return snapshot_for(r).ceiling(key);
   }
 
-  // --- writers: under a lock of the program, not in a section. If memory is refused they throw
-  // std::bad_alloc, and nothing has changed.
+  // How many keys there were a moment ago. Needs no section.
+  std::uint64_t size() const noexcept {
+    return size_.load(std::memory_order_relaxed);  // relaxed: a number
+  }
+  bool empty() const noexcept { return size() == 0; }
+
+  // --- writers: under a lock of the program, not in a section. If memory is refused an insertion
+  // throws std::bad_alloc, and nothing has changed.
   // Returns false if the key is there, and stays as it is.
   bool insert(const Key& key, const Value& value) {
-    if (node::find(root(), key) != nullptr) return false;
+    if (node::find(root(), key, less_) != nullptr) return false;
     begin_update();
-    show_root(update(memory_).inserted(root(), key, value, Less{}));
+    show_root(update(memory_).inserted(root(), key, value, less_));
     return true;
   }
-  // Returns false if it is new.
+  // Returns true if it is new, and false if it was there and has this value now.
   bool insert_or_assign(const Key& key, const Value& value) {
-    if (insert(key, value)) return false;
+    if (insert(key, value)) return true;
     begin_update();
-    show_root(update(memory_).assigned(root(), key, value, Less{}));
-    return true;
+    show_root(update(memory_).assigned(root(), key, value, less_));
+    return false;
   }
-  // Returns false if it is not there.
+  // Returns false if it is not there. Throws nothing: if memory is refused it waits for readers, and
+  // uses their nodes.
   bool erase(const Key& key) {
-    if (node::find(root(), key) == nullptr) return false;
-    begin_update();
-    show_root(update(memory_).erased(root(), key, Less{}));
+    if (node::find(root(), key, less_) == nullptr) return false;
+    memory_.begin_erasure(most_nodes(size()));
+    show_root(update(memory_).erased(root(), key, less_));
     return true;
   }
-  std::uint64_t size() const noexcept { return bonsai::size_of(root()); }
   // For the writer itself, with either form; until its next update.
-  view exclusive() const noexcept { return view(root()); }
+  view exclusive() const noexcept { return view(root(), less_); }
 
   // Gives back what no reader can look at any more; never waits.
   void reclaim() { memory_.reclaim(); }
@@ -211,7 +228,7 @@ class bonsai_map {
   // Whether each subtree is in order, in balance and as large as it says; and the tree's height.
   bool is_whole(int& height) const {
     const node* last = nullptr;
-    return bonsai::is_whole(static_cast<const node*>(root()), last, height, Less{}) &&
+    return bonsai::is_whole(static_cast<const node*>(root()), last, height, less_) &&
            height <= height_bound(size());
   }
 
@@ -226,14 +243,16 @@ class bonsai_map {
   }
 
   // An update makes at most three nodes on each level, and one.
-  void begin_update() {
-    memory_.begin_update(3 * static_cast<std::uint64_t>(height_bound(size()) + 2));
+  static std::uint64_t most_nodes(std::uint64_t size) noexcept {
+    return 3 * static_cast<std::uint64_t>(height_bound(size) + 2);
   }
+  void begin_update() { memory_.begin_update(most_nodes(size()), most_nodes(size() + 1)); }
   void show_root(node* changed) {
     if (changed != root()) {
       // release: the new nodes; pairs with root.
       root_.store(changed == nullptr ? 0 : changed->address(), std::memory_order_release);
     }
+    size_.store(bonsai::size_of(changed), std::memory_order_relaxed);  // relaxed: a number
     memory_.end_update();
   }
   static void destroy(node* n) {
@@ -244,6 +263,8 @@ class bonsai_map {
   }
 
   memory memory_;
+  std::atomic<std::uint64_t> size_{0};  // not the machine's: it orders nothing
+  [[no_unique_address]] Less less_;
   // An address. In a line of its own: a lookup needs no other one of the map.
   alignas(64) typename P::template atomic<std::uint64_t> root_{};
 };

@@ -73,6 +73,14 @@ class ldu_stamped final : ldu_parts::member<P> {
     update(me, o, ldu_parts::kDead);
   }
 
+  // The same for threads without a place: each takes the lock.
+  void insert(object& o) { update_alone(o, ldu_parts::kInsert); }
+  void remove(object& o) { update_alone(o, ldu_parts::kRemove); }
+  void retire(object& o) requires ldu_parts::frees<Structure> {
+    update_alone(o, ldu_parts::kRemove | ldu_parts::kDead);
+  }
+  void free(object& o) requires ldu_parts::frees<Structure> { update_alone(o, ldu_parts::kDead); }
+
   template <class F>
   decltype(auto) read(F&& look) {
     lock_.lock();
@@ -140,7 +148,7 @@ class ldu_stamped final : ldu_parts::member<P> {
 
   void update(thread& me, object& o, std::uint64_t what) {
     if (!me.has_logs()) {
-      exclusive([&](Structure& s) { perform(s, o, what); });
+      update_alone(o, what);
       return;
     }
     ring& r = ring_of(me.index_);
@@ -155,6 +163,9 @@ class ldu_stamped final : ldu_parts::member<P> {
     r.added.store(n + 1, std::memory_order_release);  // the record; pairs with apply_all
   }
 
+  void update_alone(object& o, std::uint64_t what) {
+    exclusive([&](Structure& s) { perform(s, o, what); });
+  }
   static void perform(Structure& s, object& o, std::uint64_t what) noexcept {
     if ((what & ldu_parts::kInsert) != 0) s.insert(o);
     if ((what & ldu_parts::kRemove) != 0) s.remove(o);

@@ -4,12 +4,21 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <new>
 #include <sched.h>
 #include <unistd.h>
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define LOCKSWAP_MACHINE_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LOCKSWAP_MACHINE_TSAN 1
+#endif
+#endif
 
 namespace lockswap {
 
@@ -45,14 +54,34 @@ struct real_machine {
   }
   // A seq_cst fence in every thread of the process. Returns false if the kernel refused it.
   static bool heavy_fence() noexcept {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    full_fence();
     const bool done = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    full_fence();
     return done;
   }
   static void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
-  static void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
-  static void step_aside() noexcept { sched_yield(); }
+  static void full_fence() noexcept {
+#ifdef LOCKSWAP_MACHINE_TSAN
+    // ThreadSanitizer knows no fences. An update of one word for all is at least as much.
+    static std::atomic<unsigned> word{0};
+    word.fetch_add(1, std::memory_order_seq_cst);
+#else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+  }
+  // Between two looks of a thread that waits: for the first few it gives its processor away, and
+  // then it sleeps for longer and longer, up to a millisecond.
+  static void step_aside(unsigned round = 0) noexcept {
+    constexpr unsigned kYields = 16;
+    constexpr unsigned kDoublings = 5;
+    if (round < kYields) {
+      sched_yield();
+      return;
+    }
+    const unsigned doublings = round - kYields < kDoublings ? round - kYields : kDoublings;
+    const timespec t{0, 31'250L << doublings};
+    nanosleep(&t, nullptr);
+  }
 
   template <class T>
   static void* take() {

@@ -122,8 +122,8 @@ class quiescence {
   }
   // Not in a section.
   void wait(period& p) noexcept {
-    while (!is_over(p))
-      P::step_aside();
+    for (unsigned round = 0; !is_over(p); ++round)
+      P::step_aside(round);
   }
 
  private:

@@ -94,7 +94,7 @@ TYPED_TEST(BonsaiTest, IsAMap) {
       const bool grows = i / (2 * keys) % 2 == 0;
       const auto what = random() % 8;
       if (what == 0) {
-        ASSERT_EQ(map.insert_or_assign(key, i), model.contains(key));
+        ASSERT_EQ(map.insert_or_assign(key, i), !model.contains(key));
         model[key] = i;
       } else if ((what < 6) == grows) {
         ASSERT_EQ(map.insert(key, i), model.emplace(key, i).second);
@@ -305,7 +305,8 @@ TEST(BonsaiSteps, OfALookupAreBoundedWithFullPathCopying) {
   int longest = 0;
   std::mt19937 random(8);
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
-  while (std::chrono::steady_clock::now() < until || updates < 1000) {
+  // On a busy machine the updater may come late.
+  while (std::chrono::steady_clock::now() < until || updates < 1000 || longest <= 4) {
     Counting::compared = 0;
     (void)map.floor(me, random() % kKeys);
     longest = std::max(longest, Counting::compared);
@@ -313,7 +314,6 @@ TEST(BonsaiSteps, OfALookupAreBoundedWithFullPathCopying) {
   stop = true;
   writer.join();
   EXPECT_LE(longest, most);
-  EXPECT_GT(longest, 4);
 }
 
 TYPED_TEST(BonsaiTest, MemoryThatRunsOutChangesNothing) {
@@ -323,6 +323,7 @@ TYPED_TEST(BonsaiTest, MemoryThatRunsOutChangesNothing) {
     std::map<std::uint32_t, std::uint32_t> model;
     std::mt19937 random(5);
     int refused = 0;
+    int erased = 0;
     for (std::uint32_t i = 0; i < 3000; ++i) {
       const std::uint32_t key = random() % 500;
       PoorMachine::left = static_cast<long>(random() % 3);
@@ -331,8 +332,10 @@ TYPED_TEST(BonsaiTest, MemoryThatRunsOutChangesNothing) {
           map.insert(key, i);
           model.emplace(key, i);
         } else {
-          map.erase(key);
-          model.erase(key);
+          PoorMachine::left = 0;  // an erasure needs no memory that it may not get
+          const bool there = model.erase(key) == 1;
+          EXPECT_EQ(map.erase(key), there);
+          erased += there ? 1 : 0;
         }
       } catch (const std::bad_alloc&) {
         ++refused;
@@ -342,9 +345,90 @@ TYPED_TEST(BonsaiTest, MemoryThatRunsOutChangesNothing) {
       if (i % 50 == 0) expect_same(map, model);
     }
     EXPECT_GT(refused, 10);
+    EXPECT_GT(erased, 100);
     EXPECT_GT(model.size(), 100u);
   }
   EXPECT_EQ(PoorMachine::in_use, 0) << "nodes were lost";
+}
+
+TYPED_TEST(BonsaiTest, IsEmptiedWithoutMemory) {
+  {
+    Domain domain;
+    PoorMapOf<TypeParam::value> map(domain);
+    for (std::uint32_t i = 0; i < 2000; ++i)
+      map.insert(i * 7919 % 2000, i);
+    PoorMachine::left = 0;
+    for (std::uint32_t i = 0; i < 2000; ++i)
+      ASSERT_TRUE(map.erase(i)) << i;
+    PoorMachine::left = -1;
+    EXPECT_TRUE(map.empty());
+  }
+  EXPECT_EQ(PoorMachine::in_use, 0) << "nodes were lost";
+}
+
+TYPED_TEST(BonsaiTest, OrdersByWhatItsComparisonSays) {
+  struct Order {
+    std::uint32_t flip;
+    bool operator()(std::uint32_t a, std::uint32_t b) const { return (a ^ flip) < (b ^ flip); }
+  };
+  Domain domain;
+  Domain::reader me(domain);
+  lockswap::bonsai_map<std::uint32_t, std::uint32_t, Domain, TypeParam::value, Order> map(domain,
+                                                                                          Order{7});
+  for (std::uint32_t i = 0; i < 8; ++i)
+    map.insert(i, i);
+  std::uint32_t next = 7;
+  for (const auto& e : map.exclusive())
+    EXPECT_EQ(e.key, next--);
+  EXPECT_EQ(map.find(me, 3)->value, 3u);
+  EXPECT_TRUE(map.erase(3));
+  EXPECT_FALSE(map.find(me, 3).has_value());
+}
+
+TYPED_TEST(BonsaiTest, TellsItsSizeToAnyThread) {
+  Domain domain;
+  MapOf<TypeParam::value> map(domain);
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::thread reads([&] {
+    while (!stop)
+      wrong += map.size() <= 100 ? 0 : 1;
+  });
+  for (std::uint32_t i = 0; i < 20'000; ++i) {
+    if (i / 100 % 2 == 0) {
+      map.insert(i % 100, i);
+    } else {
+      map.erase(i % 100);
+    }
+  }
+  stop = true;
+  reads.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(map.size(), 0u);
+}
+
+// A thread that waits for a reader that sleeps uses hardly any of a processor.
+TEST(Quiescence, AWaitSleeps) {
+  Domain domain;
+  std::atomic<bool> in{false};
+  std::thread sleeps([&] {
+    Domain::reader me(domain);
+    const Domain::section inside(me);
+    in = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  });
+  while (!in)
+    std::this_thread::yield();
+  const auto used = [] {
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+  };
+  auto period = domain.close();
+  const double before = used();
+  domain.wait(period);
+  EXPECT_LT(used() - before, 0.06) << "of 0.3 s; it was all of a free processor";
+  sleeps.join();
 }
 
 }  // namespace

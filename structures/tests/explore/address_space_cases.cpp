@@ -47,7 +47,7 @@ struct ToyMachine {
   }
   static void light_fence() {}
   static void full_fence(Site s = Site::current()) { machine.fence(Op::fence, seq_cst, s); }
-  static void step_aside(Site s = Site::current()) { machine.step_aside(s); }
+  static void step_aside(unsigned = 0, Site s = Site::current()) { machine.step_aside(s); }
   template <class T>
   static void* take() {
     return Explored::map(sizeof(T));

@@ -41,7 +41,7 @@ struct ExploredMachine {
   }
   static void light_fence() {}
   static void full_fence(Site s = Site::current()) { machine.fence(Op::fence, seq_cst, s); }
-  static void step_aside(Site s = Site::current()) { machine.step_aside(s); }
+  static void step_aside(unsigned = 0, Site s = Site::current()) { machine.step_aside(s); }
 
   template <class T>
   static void* take() {
@@ -223,7 +223,7 @@ class World {
     const bool did = kind == 'e'   ? map_->erase(key)
                      : kind == 'i' ? map_->insert(key, value)
                                    : map_->insert_or_assign(key, value);
-    if (did != (kind == 'i' ? !there : there)) machine.fail("an update's result is wrong");
+    if (did != (kind == 'e' ? there : !there)) machine.fail("an update's result is wrong");
     versions_.end_update();
   }
   static Answer answer_of(const std::optional<Entry>& e) {

@@ -44,7 +44,7 @@ struct LduMachine {
   static constexpr std::size_t kThreads = threads;
   static constexpr std::size_t kSlots = 1;
 
-  static void step_aside(Site s = Site::current()) { machine.step_aside(s); }
+  static void step_aside(unsigned = 0, Site s = Site::current()) { machine.step_aside(s); }
   template <class T>
   static void* take() {
     return Explored::map(sizeof(T));

@@ -481,6 +481,7 @@ const Script kScripts[] = {
     {"exit-in-section", {"( t01 exit w01", "w01"}},
     // A writer passes by the row of a thread that has ended, and still comes after what that read.
     {"exit-reader", {"w01", "r01 exit r01"}},
+    {"exit-beside", {"w01 exit w01", "( r01 r01 )"}},
     {"exit-many", {"w01", "r01 exit r01 exit r01", "r01 exit"}, 1, kFew},
     {"exit-flushed", {"w01 exit r01", "all"}, kLater},
     {"exit-others-context", {"w01 exit w01", "w01 exit r01"}, 1, kFew},

@@ -378,6 +378,28 @@ void by_chance(unsigned seed) {
   EXPECT_EQ(wrong, 0);
 }
 
+// A thread without a place makes the same updates, by the lock.
+TEST(LduStamped, HasTheCallsForThreadsWithoutAPlace) {
+  using P = lockswap::ldu_machine;
+  Wide::Logs logs;
+  lockswap::ldu_stamped<Objects<P>> set(logs);
+  std::vector<Wide::Object> o(4);
+  for (int i = 0; i < 4; ++i) {
+    o[i].number = i;
+    set.insert(o[i]);
+  }
+  set.remove(o[1]);
+  set.free(o[1]);
+  set.retire(o[2]);
+  EXPECT_EQ(Wide::all(set), (std::set<int>{0, 3}));
+  EXPECT_EQ(set.read([](const auto& s) { return s.freed; }), (std::vector<int>{1, 2}));
+  // In one order with those that have one.
+  Wide::Logs::thread me(logs);
+  set.remove(me, o[0]);
+  set.insert(o[0]);
+  EXPECT_EQ(Wide::all(set), (std::set<int>{0, 3}));
+}
+
 TEST(Ldu, ByChance) {
   for (unsigned seed = 0; seed < 5; ++seed) {
     by_chance<Wide::Set, Wide::Logs>(seed);

@@ -8,6 +8,7 @@
 //     open     -> closed        there are enough of them, and the last period is over
 //     closed   -> spare         the period is over
 //     spare    -> the system    there are many
+// Some more are in reserve, for an erasure that gets no memory.
 //
 // Steps: a node was made in a step; no reader has seen the nodes of the current one. What shows
 //   nodes begins a new step.
@@ -56,7 +57,7 @@ class memory {
  public:
   explicit memory(Domain& of) noexcept : domain_(of) {}
   ~memory() {
-    for (stack<Node>* s : {&taken_, &open_, &closed_, &spare_}) {
+    for (stack<Node>* s : {&taken_, &open_, &closed_, &spare_, &reserve_}) {
       while (s->top != nullptr)
         destroy(s->pop());
     }
@@ -64,11 +65,25 @@ class memory {
   memory(const memory&) = delete;
   memory& operator=(const memory&) = delete;
 
-  // The update makes no more than so many nodes. Throws std::bad_alloc; nothing has changed then.
-  void begin_update(std::uint64_t nodes) {
-    while (spare_.count < nodes)
-      give(new (P::template take<Node>()) Node);
-    most_spare_ = nodes + 2 * batch_;
+  // The update makes `nodes` nodes at most, and leaves as many in reserve as an erasure may need.
+  // Throws std::bad_alloc; nothing has changed then.
+  void begin_update(std::uint64_t nodes, std::uint64_t for_erasure) {
+    while (reserve_.count < for_erasure)
+      reserve_.push(new (P::template take<Node>()) Node);
+    make_spare(nodes);
+    begin_step();
+  }
+  // The same for an erasure. If the system has no memory it takes the reserve, or waits for
+  // readers: an erasure takes out more nodes than it makes, so with those that readers may see
+  // there are always enough.
+  void begin_erasure(std::uint64_t nodes) {
+    try {
+      make_spare(nodes);
+    } catch (const std::bad_alloc&) {
+      while (reserve_.top != nullptr)
+        give(reserve_.pop());
+      if (spare_.count < nodes) synchronize();
+    }
     begin_step();
   }
   void begin_step() noexcept { ++step_; }
@@ -130,12 +145,17 @@ class memory {
   bonsai_counts counts() const noexcept {
     bonsai_counts c = counts_;
     c.waiting = waiting();
-    c.spare = spare_.count;
+    c.spare = spare_.count + reserve_.count;
     return c;
   }
 
  private:
   std::uint64_t waiting() const noexcept { return open_.count + closed_.count; }
+  void make_spare(std::uint64_t nodes) {
+    most_spare_ = nodes + 2 * batch_;
+    while (spare_.count < nodes)
+      give(new (P::template take<Node>()) Node);
+  }
   void give(Node* n) noexcept {
     P::forbid(n);
     spare_.push(n);
@@ -143,7 +163,7 @@ class memory {
 
   Domain& domain_;
   std::optional<typename Domain::period> period_;  // of closed_
-  stack<Node> spare_, taken_, open_, closed_;
+  stack<Node> spare_, reserve_, taken_, open_, closed_;
   std::uint64_t step_ = 0;
   std::uint64_t batch_ = 512;
   std::uint64_t limit_ = 0;

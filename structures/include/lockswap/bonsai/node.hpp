@@ -37,12 +37,12 @@ struct node {
   }
 
   // --- from a root, which may be null
-  static const node* find(const node* n, const Key& wanted) {
+  static const node* find(const node* n, const Key& wanted, const Less& less) {
     while (n != nullptr) {
       const Key k = n->key.get();
-      if (Less{}(wanted, k)) {
+      if (less(wanted, k)) {
         n = n->next(0);
-      } else if (Less{}(k, wanted)) {
+      } else if (less(k, wanted)) {
         n = n->next(1);
       } else {
         break;
@@ -51,12 +51,12 @@ struct node {
     return n;
   }
   // The key's own node, or the nearest one on that side: 0 below it, 1 above it.
-  static const node* nearest(const node* n, const Key& wanted, int side) {
+  static const node* nearest(const node* n, const Key& wanted, int side, const Less& less) {
     const node* best = nullptr;
     while (n != nullptr) {
       const Key k = n->key.get();
-      const bool is_below = Less{}(k, wanted);
-      if (!is_below && !Less{}(wanted, k)) return n;
+      const bool is_below = less(k, wanted);
+      if (!is_below && !less(wanted, k)) return n;
       if (is_below == (side == 0)) best = n;
       n = n->next(is_below ? 1 : 0);
     }
