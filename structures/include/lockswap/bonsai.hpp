@@ -203,8 +203,8 @@ class bonsai_map {
     show_root(update(memory_).assigned(root(), key, value, less_));
     return false;
   }
-  // Returns false if it is not there. Throws nothing: if memory is refused it waits for readers, and
-  // uses their nodes.
+  // Returns false if it is not there. Throws nothing: if memory is refused it waits for readers,
+  // and uses their nodes.
   bool erase(const Key& key) {
     if (node::find(root(), key, less_) == nullptr) return false;
     memory_.begin_erasure(most_nodes(size()));
