@@ -491,9 +491,12 @@ def test_a_program_behind_a_shell_or_shim_is_named(audit, tmp_path):
     for file in (script, shim):
         file.chmod(0o755)
     for command, says in (
-        ([script], "'script' is a shell script. The report is of all that it started: audit_cases"),
+        ([script], "'script' is a shell script. The report is about the programs that it started: audit_cases"),
         ([shim], "'tool' is a shim of pyenv"),
-        (["sh", "-c", f"{CASES} clean; exit 0"], "'sh' is a shell. The report is of all that it started: audit_cases"),
+        (
+            ["sh", "-c", f"{CASES} clean; exit 0"],
+            "'sh' is a shell. The report is about the programs that it started: audit_cases",
+        ),
     ):
         report = audit(*command)
         assert report["notes"][0].startswith(says) and "audit_cases" in report["notes"][0], report["notes"]
@@ -767,7 +770,7 @@ def test_the_report_for_people(tmp_path):
 def test_what_a_preload_does_not_reach_is_told_before_the_run(audit):
     report = audit(PROGRAMS / "audit_defines_rwlock")
     assert "defines pthread_rwlock_rdlock itself" in report["hindrances"][0]
-    assert "what a preload does not reach" in report["verdict"]
+    assert "a program that a preload can't reach" in report["verdict"]
     static = BUILD / "tests/programs/known_counts_static"
     if static.exists():
         report = audit(static)

@@ -24,10 +24,10 @@ BARGING = ("auto", "eventual")
 
 
 def kept() -> list[Path]:
-    """Folders of campaigns with a committed file (or one that git would take); the notes stand beside them."""
+    """Folders of campaigns with a committed file (or one that git would take); notes and predictions stand beside."""
     command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "results"]
     names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    folders = {Path(name).parts[1] for name in names if len(Path(name).parts) > 2} - {"notes"}
+    folders = {Path(name).parts[1] for name in names if len(Path(name).parts) > 2} - {"notes", "predictions"}
     return sorted(ROOT / "results" / folder for folder in folders)
 
 

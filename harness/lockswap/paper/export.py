@@ -52,7 +52,7 @@ def run(paths: Paths, campaign: Path, to: Path | None) -> int:
     files = [file for file in folder.rglob("*") if file.is_file()]
     print(f"{folder}: {len(files)} files; its README.md says what they are")
     if not tables.can_write_parquet():
-        print(f"lockswap: note: CSV alone; for Parquet as well: {tables.how_to_get_it()}", file=sys.stderr)
+        print(f"lockswap: note: CSV alone; for Parquet as well: {tables.how_to_get_it(paths)}", file=sys.stderr)
     return 0
 
 
