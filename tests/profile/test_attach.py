@@ -385,7 +385,9 @@ def test_samples_by_the_command(tmp_path):
     assert " from outside, since it runs without lockswap" in done.stderr.replace("\n ", "")
     assert "1. mutex hot (1 object" in done.stderr
     # A thread is stopped only if it was found running.
-    assert re.search(r"(the longest for|1 thread was stopped for|No thread was stopped)", done.stderr.replace("\n", " "))
+    assert re.search(
+        r"(the longest for|1 thread was stopped for|No thread was stopped)", done.stderr.replace("\n", " ")
+    )
     found = json.loads((tmp_path / "out/samples.json").read_text())
     assert found["locks"][0]["lock"] == "hot" and found["samples"] > 0
     assert (tmp_path / "out/profile.txt").read_text() in done.stderr
