@@ -35,9 +35,8 @@ _command = click.argument("command", nargs=-1, required=True, type=click.UNPROCE
 TASKS = {
     "Try other locks": ["run", "compare", "report", "export", "list"],
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
-    "Watch programs in production": ["metrics"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
-    "Use it in production": ["doctor", "service", "off"],
+    "Use it in production": ["doctor", "service", "off", "metrics"],
     "Research": ["predict", "trace-vm"],
     "Set up a shell": ["completion"],
 }
