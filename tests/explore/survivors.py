@@ -43,7 +43,7 @@ def function_at(lines: list[str], i: int) -> str:
     margin = len(lines[i]) - len(lines[i].lstrip()) + 1
     for above in range(i, -1, -1):
         own = len(lines[above]) - len(lines[above].lstrip())
-        if not lines[above].strip() or own >= margin:
+        if not lines[above].strip() or lines[above].startswith("#") or own >= margin:
             continue
         margin = own
         if name := begins_function(lines, above):
