@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -218,8 +218,8 @@ def judge(predicted: Path, observed: Path) -> None:
             continue
         differ += 1
         ratios = [x / y for x, y in zip(*(map(float, said[k]["draws"].split()) for k in (a, b)), strict=True)]
-        cut = quantiles(ratios, n=20, method="inclusive")
-        if cut[0] <= 1 <= cut[-1]:
+        band = Band.of(ratios)  # as in lockswap.predict.claims
+        if band.low <= 1 <= band.high:
             continue
         claimed += 1
         right += (median(ratios) > 1) == (seen[a] > seen[b])
