@@ -40,7 +40,7 @@ inline bool has_begun() noexcept { return world().state.load(acquire) != 0; }
 // where that call is.
 Me& known_me(std::uint64_t site = 0) noexcept;
 
-// Returns whether no other thread exists, or none but the first one has locked anything so far.
+// Returns whether the process has one thread, or only its first one has locked anything so far.
 bool is_alone(const Me& m) noexcept;
 
 // Locks in a child whose past is the parent's: their bytes may show holds that are not in the book.

@@ -29,12 +29,12 @@ class Run {
         data_(static_cast<std::size_t>(workload.lines)) {}
 
   void thread(int i) {
-    while (machine.goes_on()) {
+    for (std::uint64_t round = 0; machine.goes_on(); ++round) {
       if (!counts_ && machine.now() >= warm_) {
         counts_ = true;
         machine.begin_counting();
       }
-      if (workload_.ring && !wait_for_turn(i)) return;
+      if (workload_.ring && !wait_for_turn(i, round)) return;
       const bool writes = is_write();
       section(writes);
       if (counts_)
@@ -94,24 +94,16 @@ class Run {
     }
     inside_ = writes ? -1 : inside_ + 1;
   }
-  // The first thread of the ring has its turn at once.
-  bool wait_for_turn(int i) {
-    Line& mine = turn_[static_cast<std::size_t>(i)];
+  // The first thread of the ring begins its first round at once. Returns false if the run is over.
+  bool wait_for_turn(int i, std::uint64_t round) {
+    const Line& mine = turn_[static_cast<std::size_t>(i)];
+    const std::uint64_t wanted = i == 0 ? round : round + 1;
     for (;;) {
       machine.access(&mine, Access::read);
-      if (mine.word != seen_of(i)) break;
+      if (mine.word >= wanted) return true;
       if (!machine.goes_on()) return false;
       machine.watch(&mine, machine.now() + kLongest);
-      if (!machine.goes_on()) return false;
     }
-    done_turns_.resize(turn_.size());
-    ++done_turns_[static_cast<std::size_t>(i)];
-    return true;
-  }
-  std::uint64_t seen_of(int i) {
-    done_turns_.resize(turn_.size());
-    const std::uint64_t n = done_turns_[static_cast<std::size_t>(i)];
-    return i == 0 && n == 0 ? ~std::uint64_t{0} : i == 0 ? n - 1 : n;
   }
   void pass_turn(int i) {
     Line& next = turn_[static_cast<std::size_t>((i + 1) % threads_)];
@@ -128,7 +120,6 @@ class Run {
   int inside_ = 0;  // readers; -1: a writer
   std::vector<Done> done_;
   std::vector<Line> turn_;
-  std::vector<std::uint64_t> done_turns_;
   std::vector<Line> data_;
 };
 

@@ -30,7 +30,7 @@ SIZE = AT_SERIES + MOST_SERIES * SERIES
 KINDS = ("mutex", "rwlock")
 MODES = ("exclusive", "shared")  # the second is of reader-writer locks alone
 REST = "any"  # the kind of what found no series of its own
-# Of the buckets in seconds, as both text formats write numbers.
+# The upper bounds of the buckets in seconds, as both text formats write numbers.
 BOUNDS = (
     *("1e-06", "5e-06", "1e-05", "5e-05", "0.0001", "0.0005", "0.001", "0.005"),
     *("0.01", "0.05", "0.1", "0.5", "1.0", "5.0", "10.0"),

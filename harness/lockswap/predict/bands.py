@@ -34,7 +34,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Point:
-    """A lock with so many threads. `rates` has operations a second by draw: the same draw for each lock."""
+    """A lock with one number of threads. `rates` has its operations per second in each draw; locks share the draws."""
 
     subject: Subject
     threads: int

@@ -1,4 +1,4 @@
-"""What isn't known of a machine is drawn anew for each run of the model, so a prediction is a band.
+"""Draws at random what isn't known of a machine, anew for each run of the model, so that a prediction is a band.
 
 Three constants were fitted on public rows of raw atomics (two Xeon E5-2680 v4, 1 to 32 threads, facebook/folly), and
 are the same for every machine and lock. Everything else is a machine's matrix, or is drawn.

@@ -36,7 +36,7 @@ class Manager:
         return done.stdout.strip() if done is not None and done.returncode == 0 else ""
 
     def restart(self, unit: str) -> None:
-        """Reads the files anew, and restarts the unit if it runs. Raises UserError."""
+        """Reloads the unit files, and restarts the unit if it runs. Raises UserError."""
         for words in (("daemon-reload",), ("try-restart", unit)):
             done = self._ask(*words)
             if done is None or done.returncode != 0:
