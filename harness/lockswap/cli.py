@@ -216,11 +216,12 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
         for parameter in context.command.params:
             source = context.get_parameter_source(parameter.name)
             is_given = source is click.core.ParameterSource.COMMANDLINE
-            # click before 8.2 says that of an argument without a word, too.
-            if is_given and options.get(parameter.name, ()) != ():
+            # click before 8.2 says that of an argument without a word, too. A cluster's address may have changed.
+            if is_given and parameter.name != "scheduler" and options.get(parameter.name, ()) != ():
                 what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
                 raise UserError(f"--resume takes its settings from the campaign: drop {what}")
-        return compare.resume(resume, with_report, verbose)
+        scheduler = options["scheduler"]
+        return compare.resume(resume, with_report, verbose, scheduler if isinstance(scheduler, str) else None)
     return compare.run(request.Request.from_command_line(options), with_report, verbose)
 
 

@@ -1,0 +1,178 @@
+"""Which machine does what, on a cluster of made-up workers: one at a time on each, nothing lost and nothing twice."""
+
+from collections import Counter
+
+import pytest
+
+from lockswap.cluster.dispatch import MOST_LOSSES, Dispatch, Lost, Task
+from lockswap.cluster.orders import Answer, Order
+
+
+class Run:
+    """A task on a worker, which takes some steps of the clock."""
+
+    def __init__(self, cluster: "Made", address: str, name: str) -> None:
+        self.cluster, self.address, self.name = cluster, address, name
+        self.ends = cluster.time + cluster.takes.get(address, 1)
+        self.cancelled = False
+
+    def is_over(self) -> bool:
+        return self.cluster.time >= self.ends or self.address not in self.cluster.there
+
+    def answer(self) -> Answer:
+        assert not self.cancelled, "the answer of a task that was given up is taken"
+        if self.address not in self.cluster.there:
+            raise Lost
+        problem = self.cluster.refuses.get((self.address, self.name), "")
+        return Answer({} if problem else {"raw.csv": b"1"}, problem)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class Made:
+    """Workers by their addresses; a machine's label is the address without its number. `comes` and `goes`: at which
+    time."""
+
+    def __init__(self, *there: str) -> None:
+        self.there, self.time = set(there), 0
+        self.comes: dict[int, set[str]] = {}
+        self.goes: dict[int, set[str]] = {}
+        self.takes: dict[str, int] = {}
+        self.refuses: dict[tuple[str, str], str] = {}
+        self.runs: list[Run] = []
+
+    def machines(self) -> dict[str, str]:
+        return {address.rstrip("0123456789"): address for address in sorted(self.there, reverse=True)}
+
+    def start(self, address: str, order: Order) -> Run:
+        label = address.rstrip("0123456789")
+        busy = [run for run in self.runs if run.address.startswith(label) and not run.is_over()]
+        assert busy == [], f"{label} has two tasks at once"
+        self.runs.append(Run(self, address, order.campaign))
+        return self.runs[-1]
+
+    def wait(self, handles, seconds) -> None:
+        self.time += 1
+        self.there |= self.comes.pop(self.time, set())
+        self.there -= self.goes.pop(self.time, set())
+
+
+class Kept(Counter):
+    """How often an answer came, by workload and machine."""
+
+    def take(self, task: Task, machine: str, answer: Answer) -> None:
+        assert answer.files
+        self[task.name, machine] += 1
+
+    def workloads(self) -> Counter:
+        found: Counter = Counter()
+        for (name, _), count in self.items():
+            found[name] += count
+        return found
+
+
+def dispatched(made: Made, names: str, each: bool = False) -> tuple[Kept, list[str], list[str]]:
+    kept, said = Kept(), []
+    dispatch = Dispatch(
+        made,
+        lambda task: Order(task.name, "", ""),
+        kept.take,
+        (lambda machine: [Task(name, machine) for name in names]) if each else None,
+        said.append,
+        patience_s=50,
+        now=lambda: made.time,
+    )
+    problems = dispatch.run([] if each else [Task(name) for name in names])
+    return kept, problems, said
+
+
+def test_each_workload_is_measured_once_and_a_slow_machine_gets_few():
+    made = Made("a1", "b1", "slow1")
+    made.takes = {"slow1": 20}
+    kept, problems, _ = dispatched(made, "uvwxyz")
+    assert problems == [] and kept.workloads() == Counter("uvwxyz")
+    assert sum(machine == "slow" for _, machine in kept) == 1
+
+
+def test_two_workers_of_a_machine_take_one_task():
+    made = Made("a1", "a2")
+    kept, problems, _ = dispatched(made, "uvw")
+    assert problems == [] and kept.workloads() == Counter("uvw")  # start() looks that they don't overlap
+
+
+@pytest.mark.parametrize("when", range(1, 12))
+def test_a_machine_that_is_lost_at_any_moment(when):
+    made = Made("a1", "b1")
+    made.takes = {"a1": 3, "b1": 4}
+    made.goes = {when: {"b1"}}
+    kept, problems, said = dispatched(made, "uvwxy")
+    assert problems == [] and kept.workloads() == Counter("uvwxy")
+    assert sum("was lost" in line for line in said) <= 1
+
+
+def test_a_worker_that_comes_again_does_the_rest():
+    made = Made("a1")
+    made.takes = {"a1": 5}
+    made.goes, made.comes = {3: {"a1"}}, {20: {"a2"}}
+    kept, problems, said = dispatched(made, "uv")
+    assert problems == [] and kept == {("u", "a"): 1, ("v", "a"): 1}
+    assert said == ["the worker on a was lost; u is measured again from its beginning"]
+
+
+def test_a_task_that_takes_workers_down_is_given_up():
+    made = Made("a1")
+    made.takes = {f"a{n}": 9 for n in range(1, 9)}
+    for n in range(1, 6):
+        made.goes[n * 6 - 4], made.comes[n * 6 - 3] = {f"a{n}"}, {f"a{n + 1}"}
+    kept, problems, _ = dispatched(made, "u")
+    assert not kept and problems == [f"u: its worker was lost {MOST_LOSSES} times, so it may take machines down"]
+
+
+def test_every_machine_measures_everything_also_one_that_comes_late():
+    made = Made("a1", "b1")
+    made.takes, made.comes = {"a1": 3}, {4: {"c1"}}
+    kept, problems, _ = dispatched(made, "uv", each=True)
+    assert problems == []
+    assert kept == Counter({(name, machine): 1 for name in "uv" for machine in "abc"})
+
+
+def test_what_only_a_lost_machine_can_do_is_said_after_a_while():
+    made = Made("a1", "b1")
+    made.goes = {2: {"b1"}}
+    made.takes = {"b1": 5}
+    kept, problems, _ = dispatched(made, "uv", each=True)
+    assert kept == {("u", "a"): 1, ("v", "a"): 1}
+    assert problems == ["2 tasks had no machine: u on b and v on b"]
+    assert made.time > 50
+
+
+def test_another_machine_does_what_one_cannot():
+    made = Made("a1", "b1")
+    made.refuses = {("a1", name): "it has lockswap 0.1.0" for name in "uv"}
+    kept, problems, said = dispatched(made, "uv")
+    assert problems == [] and kept == {("u", "b"): 1, ("v", "b"): 1}
+    assert [line for line in said if line.endswith("can't be measured on a: it has lockswap 0.1.0")]
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_what_no_machine_can_do_is_said_at_once(each):
+    made = Made("a1", "b1")
+    made.refuses = {(address, "u"): "no such program" for address in ("a1", "b1")}
+    kept, problems, _ = dispatched(made, "uv", each)
+    assert all(name == "v" for name, _ in kept) and kept
+    assert made.time < 50 and all("no such program" in problem for problem in problems)
+    assert len(problems) == (2 if each else 1)
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_a_queue_may_take_long_until_the_first_worker_comes(each):
+    made = Made()
+    made.comes = {500: {"a1"}}
+    kept, problems, said = dispatched(made, "u", each)
+    assert problems == [] and kept == {("u", "a"): 1}
+    assert said[0] == "waiting for the cluster's first worker"
+
+
+def test_where_nothing_is_left_to_do_no_worker_is_waited_for():
+    assert dispatched(Made(), "") == (Kept(), [], [])
