@@ -22,6 +22,8 @@ from lockswap.run.cpus import cpus
 # Of latencies, where --seconds says nothing: this long for a pair, within these bounds.
 _PAIR_S, _LEAST_S, _MOST_S = 0.2, 1.0, 60.0
 SCHEMA = 1
+# Of the latencies' logarithm, from one measurement of this machine to another.
+_SPREAD = 0.02
 # Latencies whose quartiles are further apart than this share of the median were disturbed.
 _UNSURE = 0.5
 
@@ -87,6 +89,7 @@ def describe(
         "cores": cores,
         "threads": grid.threads,
         "latency_table": "".join(",".join(f"{ns:.1f}" for ns in row) + "\n" for row in rows),
+        "spread": _SPREAD,
         "costs": model_costs(own),
         "measured": {
             "date": today,
