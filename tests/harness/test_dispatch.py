@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from lockswap.cluster.connection import Handle, Machines
 from lockswap.cluster.dispatch import MOST_LOSSES, Dispatch, Lost, Task
 from lockswap.cluster.orders import Answer, Order
 
@@ -176,3 +177,71 @@ def test_a_queue_may_take_long_until_the_first_worker_comes(each):
 
 def test_where_nothing_is_left_to_do_no_worker_is_waited_for():
     assert dispatched(Made(), "") == (Kept(), [], [])
+
+
+class Client:
+    """As Dask's; `answers` of workers by their addresses."""
+
+    def __init__(self, **answers: object) -> None:
+        self.answers, self.asked = answers, []
+
+    def scheduler_info(self, n_workers: int) -> dict:
+        return {"workers": dict.fromkeys(self.answers)}
+
+    def run(self, function, workers: list[str], on_error: str) -> dict[str, object]:
+        self.asked += workers
+        return {workers[0]: self.answers[workers[0]]}
+
+
+def test_workers_are_asked_once_what_they_are_called_and_one_of_a_machine_is_taken():
+    said: list[str] = []
+    client = Client(a="one", b="two", c="one", d=ModuleNotFoundError("No module named 'lockswap'"))
+    machines = Machines(client, said.append)
+    assert machines.machines() == machines.machines() == {"one": "a", "two": "b"}
+    assert client.asked == ["a", "b", "c", "d"]
+    assert said == ["the worker at d can't be used (ModuleNotFoundError: No module named 'lockswap')"]
+    del client.answers["a"]
+    assert machines.machines() == {"one": "c", "two": "b"}
+
+
+class Future:
+    def __init__(self, status: str, error: Exception | None = None) -> None:
+        self.status, self.error = status, error
+
+    def done(self) -> bool:
+        return self.status != "pending"
+
+    def result(self, timeout: float) -> Answer:
+        if self.error:
+            raise self.error
+        return Answer({"raw.csv": b""})
+
+    def exception(self, timeout: float) -> Exception | None:
+        return self.error
+
+
+class KilledWorker(Exception):
+    """Dask has one of that name."""
+
+
+@pytest.mark.parametrize(
+    ("future", "address", "is_over"),
+    [(Future("pending"), "a", False), (Future("pending"), "gone", True), (Future("finished"), "gone", True)],
+)
+def test_a_task_is_over_if_its_worker_is_gone(future, address, is_over):
+    assert Handle(Machines(Client(a="one"), print), address, future).is_over() is is_over
+
+
+@pytest.mark.parametrize(
+    "future",
+    [Future("pending"), Future("lost"), Future("cancelled"), Future("error", KilledWorker()),
+     Future("finished", OSError("its worker is gone"))],
+)  # fmt: skip
+def test_an_answer_may_be_lost(future):
+    with pytest.raises(Lost):
+        Handle(Machines(Client(), print), "gone", future).answer()
+
+
+def test_what_goes_wrong_on_a_worker_is_its_problem():
+    handle = Handle(Machines(Client(a="one"), print), "a", Future("error", TypeError("no such field")))
+    assert handle.answer() == Answer(problem="TypeError: no such field")

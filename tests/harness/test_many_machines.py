@@ -166,6 +166,12 @@ class Cluster:
         options = ["--name", name, "--nthreads", "1", "--no-dashboard", "--no-nanny", "--death-timeout", "600"]
         self.workers[name] = self._start("dask", "worker", self.address, *options, WORKER=name, **env)
 
+    def wait_for_workers(self) -> None:
+        from distributed import Client
+
+        with Client(self.address) as client:
+            client.wait_for_workers(len(self.workers))
+
     def runs(self, name: str) -> int:
         """How many it has begun."""
         return len(list(self.folder.glob(f"run-{name}-*")))
@@ -215,6 +221,7 @@ def complete(folder: Path, workloads: int, rounds: int) -> list[Row]:
 def test_of_three_machines_one_is_killed_and_one_is_slow(lockswap, cluster, four_workloads, repo):
     for name, env in (("steady", {}), ("slow", {"SLOW": "0.5"}), ("killed", {"SLOW": "0.2"})):
         cluster.add(name, **env)
+    cluster.wait_for_workers()
     out = repo / "results/c"
     options = ["-w", ",".join(four_workloads), "-l", "ba", "-r", "3", "--out", out, "--no-report"]
     child = lockswap.start("compare", "--scheduler", cluster.address, *options)

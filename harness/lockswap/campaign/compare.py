@@ -113,11 +113,10 @@ def _look_first(plan: Plan, request: Request) -> None:
 
 def _interrupted(plan: Plan) -> int:
     """Before the runs, or while the report is made; `_execute` has a word for the runs themselves."""
-    where = console.short(plan.folder.path)
     if plan.folder.campaign()["finished"]:
-        done = f"all runs are made, and 'lockswap report {where}' makes the report"
+        done = f"all runs are made, and 'lockswap report {console.short(plan.folder.path)}' makes the report"
     else:
-        done = f"'lockswap compare --resume {where}' goes on"
+        done = f"'lockswap compare --resume {_resumed(plan)}' goes on"
     print(f"lockswap: interrupted; {done}", file=sys.stderr)
     return 130
 
@@ -248,10 +247,9 @@ def _report(findings: Findings) -> Path:
 
 def _execute(plan: Plan, request: Request, with_report: bool, verbose: bool) -> int:
     print(f"lockswap: {_plan_line(plan, request)}", file=sys.stderr)
-    where = console.short(plan.folder.path)
-    resumed = f"{where} {many.RESUMED}" if request.scheduler else where
+    resumed = _resumed(plan)
     print(
-        f"lockswap: results go to {where}; Ctrl-C keeps what is measured, and "
+        f"lockswap: results go to {console.short(plan.folder.path)}; Ctrl-C keeps what is measured, and "
         f"'lockswap compare --resume {resumed}' goes on",
         file=sys.stderr,
     )
@@ -286,6 +284,12 @@ def _execute(plan: Plan, request: Request, with_report: bool, verbose: bool) -> 
         print(f"lockswap: no lock was compared: {why}", file=sys.stderr)
         return gate.NOT_MEASURED
     return 0
+
+
+def _resumed(plan: Plan) -> str:
+    """What --resume needs to go on with it."""
+    where = console.short(plan.folder.path)
+    return f"{where} {many.RESUMED}" if many.ON_CLUSTER in plan.about else where
 
 
 def _end_like_an_interrupt() -> None:

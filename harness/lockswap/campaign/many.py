@@ -72,7 +72,7 @@ class _Campaign:
         try:
             with connection.client(scheduler) as client:
                 self.watcher.starts("waiting for machines", None)
-                machines = connection.Machines(client)
+                machines = connection.Machines(client, self.watcher.says)
                 joins = self._joins if self.each_machine else None
                 dispatch = Dispatch(machines, self._order, self._keep, joins, self.watcher.says)
                 problems = dispatch.run(self._first_tasks())

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
@@ -76,6 +76,11 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
+def _is_of_cluster(error: Exception) -> bool:
+    """Whether it says that a worker is gone, and not what went wrong on one."""
+    return type(error).__name__ in ("KilledWorker", "NoValidWorkerError", "CommClosedError")
+
+
 class Handle:
     """A task of ours that one worker has."""
 
@@ -86,6 +91,8 @@ class Handle:
         return self.future.done() or self.address not in self.cluster.addresses()
 
     def answer(self) -> Answer:
+        if self.future.status == "error" and not _is_of_cluster(error := self.future.exception(timeout=_CONNECT_S)):
+            return Answer(problem=f"{type(error).__name__}: {_first_line(error)}")
         if self.future.status != "finished":
             raise Lost
         try:
@@ -101,9 +108,9 @@ class Handle:
 class Machines:
     """The machines of a cluster, as `dispatch` sees them."""
 
-    def __init__(self, found: Any) -> None:
-        self.client = found
-        self.labels: dict[str, str] = {}  # of workers, by their addresses
+    def __init__(self, found: Any, says: Callable[[str], None]) -> None:
+        self.client, self.says = found, says
+        self.labels: dict[str, str | None] = {}  # of workers, by their addresses; None: it can't be used
 
     def addresses(self) -> set[str]:
         return set(self._workers())
@@ -113,12 +120,24 @@ class Machines:
         self.labels = {address: label for address, label in self.labels.items() if address in there}
         for address in there:
             if address not in self.labels:
-                with suppress(Exception):  # it went away meanwhile
-                    self.labels.update(self.client.run(worker.machine, workers=[address], on_error="raise"))
+                self._meet(address)
         found: dict[str, str] = {}
-        for address in sorted(self.labels):
-            found.setdefault(self.labels[address], address)
+        for address, label in sorted(self.labels.items()):
+            if label is not None:
+                found.setdefault(label, address)
         return found
+
+    def _meet(self, address: str) -> None:
+        try:
+            label = self.client.run(worker.machine, workers=[address], on_error="return").get(address)
+        except Exception as error:  # such as that it can't import lockswap
+            label = error
+        if isinstance(label, str):
+            self.labels[address] = label
+        elif address in self._workers():  # else it has gone meanwhile
+            self.labels[address] = None
+            why = f"{type(label).__name__}: {_first_line(label)}" if isinstance(label, Exception) else "it is silent"
+            self.says(f"the worker at {address} can't be used ({why})")
 
     def start(self, address: str, order: Order) -> Handle:
         future = self.client.submit(

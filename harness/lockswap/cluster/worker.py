@@ -16,7 +16,7 @@ from lockswap.base.paths import Paths
 from lockswap.base.version import VERSION
 from lockswap.cluster.orders import Answer, Order, label
 
-_LOOK_S = 0.1
+_LOOK_S = 0.2
 # How `lockswap compare` may end with all that it measured: also if a lock failed, or if none could be measured.
 _MEASURED = (0, 4)
 # The command, whether or not this Python finds it by itself; the next argument has the folders in which this one does.
@@ -52,7 +52,7 @@ def measure(order: Order) -> Answer:
         folder.mkdir()
         (folder / "campaign.toml").write_text(order.campaign, encoding="utf-8")
         env = {name: value for name, value in _environment().items() if not _is_setting(name)} | order.settings
-        command = [*_LOCKSWAP, ":".join(sys.path), "compare", "--resume", str(folder), "--no-report"]
+        command = [*_LOCKSWAP, ":".join(filter(None, sys.path)), "compare", "--resume", str(folder), "--no-report"]
         try:
             with _alone_on_machine(fcntl.LOCK_EX):
                 status, said = _run(command, order.cwd, env)
