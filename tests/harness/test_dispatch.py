@@ -25,7 +25,7 @@ class Run:
         if self.address not in self.cluster.there:
             raise Lost
         problem = self.cluster.refuses.get((self.address, self.name), "")
-        return Answer({} if problem else {"raw.csv": b"1"}, problem)
+        return Answer({} if problem.startswith("!") else {"raw.csv": b"1"}, problem.removeprefix("!"))
 
     def cancel(self) -> None:
         self.cancelled = True
@@ -33,7 +33,7 @@ class Run:
 
 class Made:
     """Workers by their addresses; a machine's label is the address without its number. `comes` and `goes`: at which
-    time."""
+    time. `refuses`: with which problem; one that begins with '!' comes without files."""
 
     def __init__(self, *there: str) -> None:
         self.there, self.time = set(there), 0
@@ -150,16 +150,30 @@ def test_what_only_a_lost_machine_can_do_is_said_after_a_while():
 
 def test_another_machine_does_what_one_cannot():
     made = Made("a1", "b1")
-    made.refuses = {("a1", name): "it has lockswap 0.1.0" for name in "uv"}
+    made.refuses = {("a1", name): "!it has lockswap 0.1.0" for name in "uv"}
     kept, problems, said = dispatched(made, "uv")
     assert problems == [] and kept == {("u", "b"): 1, ("v", "b"): 1}
     assert [line for line in said if line.endswith("can't be measured on a: it has lockswap 0.1.0")]
 
 
+def test_skipped_runs_are_kept_if_no_machine_makes_them():
+    made = Made("a1", "b1")
+    made.refuses = {("a1", "u"): "its program is not installed"}
+    kept, problems, _ = dispatched(made, "u")
+    assert problems == [] and kept == {("u", "b"): 1}
+    made = Made("a1", "b1")
+    made.refuses = {(address, "u"): "its program is not installed" for address in ("a1", "b1")}
+    kept, problems, _ = dispatched(made, "uv")
+    assert problems == [] and kept.workloads() == Counter("uv")
+    made = Made("a1", "b1")
+    made.refuses = {("a1", "u"): "its program is not installed"}
+    assert dispatched(made, "u", each=True)[:2] == ({("u", "a"): 1, ("u", "b"): 1}, [])
+
+
 @pytest.mark.parametrize("each", [False, True])
 def test_what_no_machine_can_do_is_said_at_once(each):
     made = Made("a1", "b1")
-    made.refuses = {(address, "u"): "no such program" for address in ("a1", "b1")}
+    made.refuses = {(address, "u"): "!no such program" for address in ("a1", "b1")}
     kept, problems, _ = dispatched(made, "uv", each)
     assert all(name == "v" for name, _ in kept) and kept
     assert made.time < 50 and all("no such program" in problem for problem in problems)

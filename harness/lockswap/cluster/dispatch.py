@@ -70,6 +70,7 @@ class Dispatch:
         self.running: dict[str, tuple[Task, Handle]] = {}  # by machine
         self.losses: Counter[Task] = Counter()
         self.unfit: defaultdict[Task, dict[str, str]] = defaultdict(dict)  # machines that can't do it, and why
+        self.makeshift: dict[Task, tuple[str, Answer]] = {}  # kept if no machine has a better one
         self.seen: set[str] = set()
         self.problems: list[str] = []
         self.busy_at = self.now()
@@ -113,6 +114,8 @@ class Dispatch:
             if answer.problem:
                 self.says(f"{task.name} can't be measured on {machine}: {answer.problem}")
                 self.unfit[task][machine] = answer.problem
+                if answer.files:
+                    self.makeshift[task] = machine, answer
                 self.todo.append(task)
             else:
                 self.keep(task, machine, answer)
@@ -144,7 +147,10 @@ class Dispatch:
             # A task of one machine, or of machines that all refused it.
             if self.unfit[task] and (task.machine or set(there) <= set(self.unfit[task])):
                 self.todo.remove(task)
-                self.problems.append(f"{task}: {words(dict.fromkeys(self.unfit[task].values()))}")
+                if task in self.makeshift:
+                    self.keep(task, *self.makeshift[task])
+                else:
+                    self.problems.append(f"{task}: {words(dict.fromkeys(self.unfit[task].values()))}")
         if not self.seen and (self.todo or self.joins):  # a queue of jobs may take hours to begin
             self.says("waiting for the cluster's first worker")
             return True

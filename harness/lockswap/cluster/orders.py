@@ -19,7 +19,8 @@ class Order:
 
 @dataclass(frozen=True)
 class Answer:
-    """`files` of the part's folder, by their names in it. `problem` says why there are none."""
+    """`files` of the part's folder, by their names in it. `problem` says why there are none, or why another machine may
+    have better ones."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     problem: str = ""

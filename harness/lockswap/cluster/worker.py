@@ -1,5 +1,6 @@
 """What runs on the workers of a cluster. Dask calls these functions there by their names."""
 
+import csv
 import fcntl
 import hashlib
 import os
@@ -15,6 +16,7 @@ from typing import Any
 from lockswap.base.paths import Paths
 from lockswap.base.version import VERSION
 from lockswap.cluster.orders import Answer, Order, label
+from lockswap.records.status import SKIPPED
 
 _LOOK_S = 0.2
 # How `lockswap compare` may end with all that it measured: also if a lock failed, or if none could be measured.
@@ -61,13 +63,23 @@ def measure(order: Order) -> Answer:
         if status not in _MEASURED:
             return Answer(problem=_last_line(said) or f"lockswap ended with status {status}")
         files = [file for file in folder.rglob("*") if file.is_file()]
-        return Answer({str(file.relative_to(folder)): file.read_bytes() for file in files})
+        sent = {str(file.relative_to(folder)): file.read_bytes() for file in files}
+        return Answer(sent, _why_skipped(folder / "raw.csv"))
 
 
 def explore(command: list[str]) -> tuple[int, str]:
     """The status and the output of a program that may run beside others like it, but not beside a measurement."""
     with _alone_on_machine(fcntl.LOCK_SH):
         return _run(command, None, _environment())
+
+
+def _why_skipped(raw: Path) -> str:
+    """Why no run was made, such as that the program isn't there; empty if one was."""
+    with raw.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    if any(row["status"] != SKIPPED for row in rows):
+        return ""
+    return rows[0]["detail"] if rows else "it made no run"
 
 
 def _environment() -> dict[str, str]:
