@@ -3,8 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check campaign package \
-  site wheel; do
+for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check explore \
+  campaign package site wheel; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done
@@ -40,6 +40,9 @@ Work on it:
   ./run.sh lint [--full]
                         Run the linters; with --full, clang-tidy on all files instead of those that changed.
   ./run.sh check        Check the locks with other tools: ThreadSanitizer, spin and ESBMC.
+  ./run.sh explore [--scheduler ADDRESS] [-- WORDS]
+                        Explore all cases, or those of 'lockswap-explore run WORDS', on all processors of this machine
+                        or of a Dask cluster.
   ./run.sh site [FOLDER]
                         Build the documentation as a site in build/site or FOLDER; open its index.html in a browser.
   ./run.sh package [FOLDER]
@@ -120,6 +123,7 @@ case $command in
     one_option '' "${@:2}"
     run_check
     ;;
+  explore) explore_all "${@:2}" ;;
   site)
     [[ $# -le 2 ]] || die "site takes one folder (see ./run.sh help)"
     build_site "${@:2}"

@@ -37,7 +37,7 @@ TASKS = {
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
     "Use it in production": ["doctor", "service", "off", "metrics"],
-    "Research": ["predict", "trace-vm"],
+    "Research": ["predict", "machine", "trace-vm"],
     "Set up a shell": ["completion"],
 }
 
@@ -216,11 +216,12 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
         for parameter in context.command.params:
             source = context.get_parameter_source(parameter.name)
             is_given = source is click.core.ParameterSource.COMMANDLINE
-            # click before 8.2 says that of an argument without a word, too.
-            if is_given and options.get(parameter.name, ()) != ():
+            # click before 8.2 says that of an argument without a word, too. A cluster's address may have changed.
+            if is_given and parameter.name != "scheduler" and options.get(parameter.name, ()) != ():
                 what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
                 raise UserError(f"--resume takes its settings from the campaign: drop {what}")
-        return compare.resume(resume, with_report, verbose)
+        scheduler = options["scheduler"]
+        return compare.resume(resume, with_report, verbose, scheduler if isinstance(scheduler, str) else None)
     return compare.run(request.Request.from_command_line(options), with_report, verbose)
 
 
@@ -646,7 +647,11 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
 
 
 @cli.command("predict", context_settings=SETTINGS, short_help="Model how locks do on a machine that isn't here.")
-@click.option("--machine", metavar="NAME|FILE.toml", help="The machine; --list shows those that come with lockswap.")
+@click.option(
+    "--machine",
+    metavar="NAME|FILE.toml",
+    help="The machine; --list shows those that come with lockswap, and 'lockswap machine' writes a file of this one.",
+)
 @click.option("--workload", "-w", default="rwbench", show_default=True, metavar="NAME", help="What its threads do.")
 @click.option(
     "--writes",
@@ -682,6 +687,24 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
 )
 @click.option("--list", "show_list", is_flag=True, help="List machines and workloads.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option(
+    "--validate",
+    type=click.Path(path_type=_Path),
+    metavar="FILE",
+    help="Predict this machine, then measure it, and write both to FILE: each lock back to back, with 1, 2, 4 ... "
+    "threads.",
+)
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="Of --validate.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.05),
+    default=0.25,
+    show_default=True,
+    metavar="S",
+    help="Length of each run of --validate.",
+)
+@click.option("--merge", is_flag=True, help="Sum up files of --validate, as those that others sent.")
+@click.argument("files", nargs=-1, type=click.Path(path_type=_Path), metavar="[FILE...]")
 def predict_command(
     machine: str | None,
     workload: str,
@@ -693,7 +716,12 @@ def predict_command(
     virtual_ms: float,
     show_list: bool,
     as_json: bool,
-) -> None:
+    validate: _Path | None,
+    rounds: int,
+    seconds: float,
+    merge: bool,
+    files: tuple[_Path, ...],
+) -> int | None:
     """Predict how locks scale on a machine that isn't here. The sources of the locks run on a modelled machine, where
     each cache line that moves takes as long as it was measured to take there. All figures are modelled, none measured.
 
@@ -701,6 +729,8 @@ def predict_command(
     lockswap predict --list
     lockswap predict --machine x5-2 --rwlock ba,bravo-ba --writes 0.01
     lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
+    lockswap predict --validate here.json        predict this machine, then measure it
+    lockswap predict --merge here.json its.json  how far predictions were right on several machines
 
     See docs/predict.md for what the model covers, and how good its predictions were.
     """
@@ -709,8 +739,14 @@ def predict_command(
 
     if show_list:
         predict.show_list(Paths.find())
-        return
-    if machine is None:
+        return None
+    if merge:
+        from lockswap.predict import validate as validating
+
+        return validating.merge(files, as_json)
+    if files:
+        raise UserError(f"'{files[0]}' needs --merge, which sums up files of --validate")
+    if machine is None and validate is None:
         raise UserError("name a machine: --machine x5-2; 'lockswap predict --list' shows all")
     try:
         counts = tuple(sorted({int(n) for n in threads.split(",")})) if threads else ()
@@ -718,20 +754,84 @@ def predict_command(
         counts = (0,)
     if threads and (not counts or counts[0] < 1):
         raise UserError(f"--threads '{threads}' is not a list of numbers; write it like 1,8,36")
+    locks = tuple(tuple(filter(None, (one or "").split(","))) for one in (rwlock, mutex))
+    if validate is not None:
+        return _validate(validate, machine, counts, locks, draws, virtual_ms, rounds, seconds)
     predict.run(
         Paths.find(),
-        predict.Request(
+        predict.Request(machine, workload, writes, *locks, counts, draws, virtual_ms, as_json),
+    )
+    return None
+
+
+def _validate(
+    out: _Path,
+    machine: str | None,
+    threads: tuple[int, ...],
+    locks: tuple[tuple[str, ...], ...],
+    draws: int,
+    virtual_ms: float,
+    rounds: int,
+    seconds: float,
+) -> int:
+    from lockswap.base.paths import Paths
+    from lockswap.predict import validate
+
+    context = click.get_current_context()
+    given = {
+        name
+        for name in ("workload", "writes", "draws", "virtual_ms")
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    }
+    if wrong := given & {"workload", "writes"}:
+        raise UserError(f"--validate runs the workload '{validate.WORKLOAD}', reads and writes: drop --{min(wrong)}")
+    return validate.run(
+        Paths.find(),
+        validate.Request(
+            out,
             machine,
-            workload,
-            writes,
-            tuple(filter(None, (rwlock or "").split(","))),
-            tuple(filter(None, (mutex or "").split(","))),
-            counts,
-            draws,
-            virtual_ms,
-            as_json,
+            threads,
+            *locks,
+            draws if "draws" in given else validate.DRAWS,
+            virtual_ms if "virtual_ms" in given else validate.VIRTUAL_MS,
+            rounds,
+            seconds,
         ),
     )
+
+
+@cli.command("machine", context_settings=SETTINGS, short_help="Measure this machine, so that others can model it.")
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=_Path),
+    default=_Path("machine.toml"),
+    show_default=True,
+    metavar="FILE",
+    help="Write to FILE.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.01),
+    metavar="S",
+    help="Spend about S seconds on latencies. Default: 0.2 for each pair of processors, at least 1, at most 60.",
+)
+def machine_command(out: _Path, seconds: float | None) -> int:
+    """Measure this machine, and write one small file that 'lockswap predict --machine FILE' reads, on any machine. It
+    has the latency between each two processors, the topology, and what atomic operations and uncontended locks cost.
+
+    \b
+    lockswap machine
+    lockswap machine --out epyc.toml
+    taskset -c 0-15 lockswap machine
+
+    Only processors that this process may use are measured. The file has no name of the machine or of a user. Measure
+    while nothing else runs.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.predict import machine_file
+
+    return machine_file.run(Paths.find(), out, seconds)
 
 
 @cli.command("advise", context_settings=PASS_ON, short_help="Try other locks for the slow ones, and write a policy.")

@@ -133,6 +133,11 @@ class Paths:
         return self._built(self.build / "bin" / "lockswap-meter")
 
     @property
+    def measure(self) -> Path:
+        """Measures this machine, for `lockswap machine`."""
+        return self._built(self.build / "bin" / "lockswap-measure")
+
+    @property
     def stats_on_signal(self) -> Path:
         """A library that lets a program write its statistics before a signal ends it."""
         return self._built(self.build / "bin" / "lockswap-stats-on-signal.so")

@@ -252,6 +252,14 @@ class Request:
         RUNS, "--preload-first", has_words=True, metavar="LIB",
         help=f"{PRELOAD_FIRST_HELP} Applies to none, too. Repeatable.",
     )  # fmt: skip
+    scheduler: str | None = _option(
+        RUNS, "--scheduler", stored=False, metavar="ADDRESS",
+        help="Measure on the machines of a Dask cluster, each workload on one of them: the scheduler's address, "
+        "such as tcp://host:8786, or 'local' for a worker on this machine.",
+    )  # fmt: skip
+    each_machine: bool = _flag(
+        RUNS, "--each-machine", help="With --scheduler: measure every workload on every machine."
+    )
     seed: int | None = _option(
         RUNS, "--seed", type=click.IntRange(min=0), metavar="N",
         help="Seed for the order of the locks in each round. Default: a random one, which is recorded.",

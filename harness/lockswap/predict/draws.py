@@ -27,16 +27,20 @@ class Draw:
     def of(cls, machine: Machine, workload: Workload, writes: float, seed: int) -> "Draw":
         rng = random.Random(f"{machine.name} {workload.name} {seed}")
         step = rng.uniform(*workload.step_ns)
-        costs = FITTED | {
-            "hit": rng.uniform(1.0, 1.6),
-            "step": rng.uniform(1.0, 2.5),
-            "serve": rng.uniform(3, 8),
-            "stream": rng.uniform(6, 11),
-            "clock": rng.uniform(15, 30),
-            "jitter": rng.uniform(0.05, 0.3),
-            "shared_core": rng.uniform(1.2, 1.6),
-            "memory": rng.uniform(70, 110),
-        }
+        costs = (
+            FITTED
+            | {
+                "hit": rng.uniform(1.0, 1.6),
+                "step": rng.uniform(1.0, 2.5),
+                "serve": rng.uniform(3, 8),
+                "stream": rng.uniform(6, 11),
+                "clock": rng.uniform(15, 30),
+                "jitter": rng.uniform(0.05, 0.3),
+                "shared_core": rng.uniform(1.2, 1.6),
+                "memory": rng.uniform(70, 110),
+            }
+            | dict(machine.costs)
+        )
         lines = [
             *_places(machine, rng),
             *_transfers(machine, rng),

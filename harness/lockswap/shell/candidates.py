@@ -54,6 +54,13 @@ def waits() -> Names:
     yield from _registry().waits.items()
 
 
+def machines() -> Names:
+    """Those that `predict` knows."""
+    from lockswap.base.paths import Paths
+
+    yield from ((file.stem, "") for file in sorted((Paths.find().root / "predict/machines").glob("*.toml")))
+
+
 def variables() -> Names:
     yield from ((row["name"], row["help"]) for row in _registry().config)
 
