@@ -680,6 +680,12 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     metavar="MS",
     help="Virtual milliseconds of each run.",
 )
+@click.option(
+    "--page",
+    type=click.Path(path_type=_Path, file_okay=False),
+    metavar="FOLDER",
+    help="Predict what papers say of locks, and write a page with plots into FOLDER. Takes no lock and no machine.",
+)
 @click.option("--list", "show_list", is_flag=True, help="List machines and workloads.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def predict_command(
@@ -691,6 +697,7 @@ def predict_command(
     threads: str | None,
     draws: int,
     virtual_ms: float,
+    page: _Path | None,
     show_list: bool,
     as_json: bool,
 ) -> None:
@@ -701,6 +708,7 @@ def predict_command(
     lockswap predict --list
     lockswap predict --machine x5-2 --rwlock ba,bravo-ba --writes 0.01
     lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
+    lockswap predict --page predictions --draws 24
 
     See docs/predict.md for what the model covers, and how good its predictions were.
     """
@@ -709,6 +717,13 @@ def predict_command(
 
     if show_list:
         predict.show_list(Paths.find())
+        return
+    if page is not None:
+        if machine or rwlock or mutex or threads or as_json:
+            raise UserError("--page has questions of its own: give it --draws at most")
+        from lockswap.predict.page import write
+
+        print(f"{write(Paths.find(), page, draws)}: modelled, not measured")
         return
     if machine is None:
         raise UserError("name a machine: --machine x5-2; 'lockswap predict --list' shows all")
