@@ -9,9 +9,21 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parents[1] / "results/predictions"
 
 
+def said_by(program: str, prediction: str, observed: str) -> list[str]:
+    words = [HERE / program, "judge", RESULTS / prediction, HERE / "evidence" / observed]
+    return subprocess.run([sys.executable, *words], check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def test_the_page_of_the_rest_says_what_the_comparison_says():
+    said = said_by("folly_rest.py", "2026-11-29-folly-own.csv", "folly_rest.csv")
+    page = (RESULTS / "2026-11-29-folly-own.md").read_text(encoding="utf-8")
+    summary = [line for line in said if ": " in line]
+    assert [line for line in page.splitlines() if line.startswith("    ")] == [f"    {line}" for line in summary]
+    assert sum(line.startswith(("own ", "ping_pong ")) for line in said) == 45 + 16
+
+
 def test_the_page_says_what_the_comparison_says():
-    words = [HERE / "folly.py", "judge", RESULTS / "2026-11-29-folly.csv", HERE / "evidence/folly.csv"]
-    said = subprocess.run([sys.executable, *words], check=True, capture_output=True, text=True).stdout.splitlines()
+    said = said_by("folly.py", "2026-11-29-folly.csv", "folly.csv")
     page = (RESULTS / "2026-11-29-folly.md").read_text(encoding="utf-8")
     assert [line for line in page.splitlines() if line.startswith("    ")] == [f"    {line}" for line in said[-3:]]
     rows = [line for line in said[:-3] if line.startswith(("small ", "shared "))]
