@@ -36,6 +36,8 @@ void add(NamedLocks& to, const std::string& name, const std::string& kind, bool 
 void add_raw(NamedLocks& to);
 // Appends a lock under BRAVO each of whose instances has a readers table of its own.
 void add_with_own_table(NamedLocks& to);
+// Appends glibc's locks, written from its algorithms.
+void add_glibcs(NamedLocks& to);
 
 // All of the library's lists, and the raw ones.
 NamedLocks all_locks();

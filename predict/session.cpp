@@ -1,33 +1,18 @@
 #include "predict/session.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "predict/input.h"
+#include "predict/replay_session.h"
 #include "predict/workload.h"
 
 namespace lockswap::predict {
 
 namespace {
-
-[[noreturn]] void fail(const std::string& why) {
-  std::fprintf(stderr, "lockswap-model: %s\n", why.c_str());
-  std::exit(2);
-}
-
-double number() {
-  double n = 0;
-  if (!(std::cin >> n)) fail("a number is missing at the end of the input");
-  return n;
-}
-std::string word() {
-  std::string w;
-  if (!(std::cin >> w)) fail("a word is missing at the end of the input");
-  return w;
-}
 
 class Reader {
  public:
@@ -60,7 +45,7 @@ class Reader {
       for (const NamedLock& l : locks_) {
         if (!l.parks) std::printf("%s %s\n", l.kind.c_str(), l.name.c_str());
       }
-    } else {
+    } else if (!replay_.reads(w, costs_, locks_)) {
       read_workload(w);
     }
   }
@@ -152,6 +137,7 @@ class Reader {
 
   cost::Costs costs_;
   Workload workload_;
+  ReplaySession replay_;
   NamedLocks locks_;
 };
 

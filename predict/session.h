@@ -11,6 +11,7 @@
 //   seed N
 //   run LOCK rwlock|mutex|raw poll|sleep THREADS NS
 //   list                          the names of the locks
+// The words of replays are in replay_session.h.
 #pragma once
 
 #include "predict/lock.h"

@@ -37,7 +37,7 @@ TASKS = {
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
     "Use it in production": ["doctor", "service", "off", "metrics"],
-    "Research": ["predict", "trace-vm"],
+    "Research": ["predict", "record", "trace-vm"],
     "Set up a shell": ["completion"],
 }
 
@@ -686,9 +686,25 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     metavar="FOLDER",
     help="Predict what papers say of locks, and write a page with plots into FOLDER. Takes no lock and no machine.",
 )
+@click.option(
+    "--replay",
+    type=click.Path(path_type=_Path),
+    metavar="FILE",
+    help="Replay a program that 'lockswap record' has recorded, in place of a workload.",
+)
+@click.option(
+    "--calls",
+    type=click.IntRange(100),
+    default=5_000,
+    show_default=True,
+    metavar="N",
+    help="With --replay: acquisitions of each draw. The draws take up to 20 parts of a long record in turn.",
+)
 @click.option("--list", "show_list", is_flag=True, help="List machines and workloads.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def predict_command(
+    replay: _Path | None,
+    calls: int,
     machine: str | None,
     workload: str,
     writes: float,
@@ -709,8 +725,9 @@ def predict_command(
     lockswap predict --machine x5-2 --rwlock ba,bravo-ba --writes 0.01
     lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
     lockswap predict --page predictions --draws 24
+    lockswap predict --replay lockswap-record --machine x5-2 --mutex mcs,cohort
 
-    See docs/predict.md for what the model covers, and how good its predictions were.
+    See docs/predict.md and docs/replay.md for what the model covers, and how good its predictions were.
     """
     from lockswap.base.paths import Paths
     from lockswap.predict import predict
@@ -727,6 +744,13 @@ def predict_command(
         return
     if machine is None:
         raise UserError("name a machine: --machine x5-2; 'lockswap predict --list' shows all")
+    rwlocks = tuple(filter(None, (rwlock or "").split(",")))
+    mutexes = tuple(filter(None, (mutex or "").split(",")))
+    if replay is not None:
+        from lockswap.predict import replay as replaying
+
+        replaying.run(Paths.find(), replaying.Request(replay, machine, rwlocks, mutexes, draws, calls, as_json))
+        return
     try:
         counts = tuple(sorted({int(n) for n in threads.split(",")})) if threads else ()
     except ValueError:
@@ -739,14 +763,68 @@ def predict_command(
             machine,
             workload,
             writes,
-            tuple(filter(None, (rwlock or "").split(","))),
-            tuple(filter(None, (mutex or "").split(","))),
+            rwlocks,
+            mutexes,
             counts,
             draws,
             virtual_ms,
             as_json,
         ),
     )
+
+
+@cli.command("record", context_settings=PASS_ON, short_help="Record a program's lock calls, to replay them.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=_Path),
+    default=_Path("lockswap-record"),
+    show_default=True,
+    metavar="DIR",
+    help="A new folder for the records, one file for each process.",
+)
+@click.option(
+    "--size",
+    "megabytes",
+    type=click.IntRange(1, 1024),
+    default=64,
+    show_default=True,
+    metavar="MB",
+    help="How large each file may become; recording ends when it is full. 1 MB has room for 32,000 acquisitions.",
+)
+@click.option(
+    "--after",
+    type=click.FloatRange(0, 86400),
+    default=0.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Begin to record this long after the start of each process.",
+)
+@_preload
+@_preload_first
+@_command
+def record_command(
+    out: _Path,
+    megabytes: int,
+    after: float,
+    preload: tuple[str, ...],
+    preload_first: tuple[str, ...],
+    command: tuple[str, ...],
+) -> int:
+    """Run a program on glibc's own locks, and record the lock calls of each thread: which lock, in which mode, for how
+    long it was held, and how long the thread worked in between. `lockswap predict --replay` says from that how the
+    program would do under other locks, on a machine that isn't here. The exit status is the program's own.
+
+    \b
+    lockswap record -- ./prog
+    lockswap record --after 5 --size 16 --out trace -- ./server --port 8080
+    lockswap predict --replay trace --machine x5-2 --rwlock ba,bravo-ba
+
+    See docs/replay.md for what is recorded, and what it costs.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.predict import record
+
+    return record.run(Paths.find(), list(command), out, megabytes, after, preload, preload_first)
 
 
 @cli.command("advise", context_settings=PASS_ON, short_help="Try other locks for the slow ones, and write a policy.")
