@@ -37,7 +37,7 @@ TASKS = {
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
     "Use it in production": ["doctor", "service", "off", "metrics"],
-    "Research": ["predict", "machine", "trace-vm"],
+    "Research": ["predict", "machine", "record", "trace-vm"],
     "Set up a shell": ["completion"],
 }
 
@@ -685,6 +685,26 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     metavar="MS",
     help="Virtual milliseconds of each run.",
 )
+@click.option(
+    "--page",
+    type=click.Path(path_type=_Path, file_okay=False),
+    metavar="FOLDER",
+    help="Predict what papers say of locks, and write a page with plots into FOLDER. Takes no lock and no machine.",
+)
+@click.option(
+    "--replay",
+    type=click.Path(path_type=_Path),
+    metavar="FILE",
+    help="Replay a program that 'lockswap record' has recorded, in place of a workload.",
+)
+@click.option(
+    "--calls",
+    type=click.IntRange(100),
+    default=5_000,
+    show_default=True,
+    metavar="N",
+    help="With --replay: acquisitions of each draw. The draws take up to 20 parts of a long record in turn.",
+)
 @click.option("--list", "show_list", is_flag=True, help="List machines and workloads.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option(
@@ -706,6 +726,8 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
 @click.option("--merge", is_flag=True, help="Sum up files of --validate, as those that others sent.")
 @click.argument("files", nargs=-1, type=click.Path(path_type=_Path), metavar="[FILE...]")
 def predict_command(
+    replay: _Path | None,
+    calls: int,
     machine: str | None,
     workload: str,
     writes: float,
@@ -714,6 +736,7 @@ def predict_command(
     threads: str | None,
     draws: int,
     virtual_ms: float,
+    page: _Path | None,
     show_list: bool,
     as_json: bool,
     validate: _Path | None,
@@ -731,8 +754,10 @@ def predict_command(
     lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
     lockswap predict --validate here.json        predict this machine, then measure it
     lockswap predict --merge here.json its.json  how far predictions were right on several machines
+    lockswap predict --page predictions --draws 24
+    lockswap predict --replay lockswap-record --machine x5-2 --mutex mcs,cohort
 
-    See docs/predict.md for what the model covers, and how good its predictions were.
+    See docs/predict.md and docs/replay.md for what the model covers, and how good its predictions were.
     """
     from lockswap.base.paths import Paths
     from lockswap.predict import predict
@@ -746,15 +771,27 @@ def predict_command(
         return validating.merge(files, as_json)
     if files:
         raise UserError(f"'{files[0]}' needs --merge, which sums up files of --validate")
+    if page is not None:
+        if machine or rwlock or mutex or threads or as_json:
+            raise UserError("--page has questions of its own: give it --draws at most")
+        from lockswap.predict.page import write
+
+        print(f"{write(Paths.find(), page, draws)}: modelled, not measured")
+        return None
     if machine is None and validate is None:
         raise UserError("name a machine: --machine x5-2; 'lockswap predict --list' shows all")
+    locks = tuple(tuple(filter(None, (one or "").split(","))) for one in (rwlock, mutex))
+    if replay is not None:
+        from lockswap.predict import replay as replaying
+
+        replaying.run(Paths.find(), replaying.Request(replay, machine, *locks, draws, calls, as_json))
+        return None
     try:
         counts = tuple(sorted({int(n) for n in threads.split(",")})) if threads else ()
     except ValueError:
         counts = (0,)
     if threads and (not counts or counts[0] < 1):
         raise UserError(f"--threads '{threads}' is not a list of numbers; write it like 1,8,36")
-    locks = tuple(tuple(filter(None, (one or "").split(","))) for one in (rwlock, mutex))
     if validate is not None:
         return _validate(validate, machine, counts, locks, draws, virtual_ms, rounds, seconds)
     predict.run(
@@ -832,6 +869,60 @@ def machine_command(out: _Path, seconds: float | None) -> int:
     from lockswap.predict import machine_file
 
     return machine_file.run(Paths.find(), out, seconds)
+
+
+@cli.command("record", context_settings=PASS_ON, short_help="Record a program's lock calls, to replay them.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=_Path),
+    default=_Path("lockswap-record"),
+    show_default=True,
+    metavar="DIR",
+    help="A new folder for the records, one file for each process.",
+)
+@click.option(
+    "--size",
+    "megabytes",
+    type=click.IntRange(1, 1024),
+    default=64,
+    show_default=True,
+    metavar="MB",
+    help="How large each file may become; recording ends when it is full. 1 MB has room for 32,000 acquisitions.",
+)
+@click.option(
+    "--after",
+    type=click.FloatRange(0, 86400),
+    default=0.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Begin to record this long after the start of each process.",
+)
+@_preload
+@_preload_first
+@_command
+def record_command(
+    out: _Path,
+    megabytes: int,
+    after: float,
+    preload: tuple[str, ...],
+    preload_first: tuple[str, ...],
+    command: tuple[str, ...],
+) -> int:
+    """Run a program on glibc's own locks, and record the lock calls of each thread: which lock, in which mode, for how
+    long it was held, and how long the thread worked in between. `lockswap predict --replay` says from that how the
+    program would do under other locks, on a machine that isn't here. The exit status is the program's own.
+
+    \b
+    lockswap record -- ./prog
+    lockswap record --after 5 --size 16 --out trace -- ./server --port 8080
+    lockswap predict --replay trace --machine x5-2 --rwlock ba,bravo-ba
+
+    See docs/replay.md for what is recorded, and what it costs.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.predict import record
+
+    return record.run(Paths.find(), list(command), out, megabytes, after, preload, preload_first)
 
 
 @cli.command("advise", context_settings=PASS_ON, short_help="Try other locks for the slow ones, and write a policy.")
