@@ -255,7 +255,7 @@ def test_what_cannot_be_told_says_why() -> None:
     rule = f"better = {PAIR}\n"
     assert judged(rule, 1.5, 1.3, 1.7, rounds=3).why.endswith("3 rounds, where 6 are needed")
     few = judged(rule + "needs = 16", 1.5, 1.3, 1.7)
-    assert (few.outcome, few.why) == (OPEN, "it shows from 16 processors on, and here were 4 processors")
+    assert (few.outcome, few.why) == (OPEN, "It shows from 16 processors on, and here were 4 processors")
     assert judged(rule).why == "BA to stock with 4 threads: crashed: it died"
 
 
@@ -263,7 +263,7 @@ def test_one_miss_outweighs_what_is_open_and_what_hits() -> None:
     text = FIGURE.format(name="test-1", more="", rule='at = "all"')
     ratios = {("BA to stock", 0): (1.5, 1.3, 1.7), ("BA to stock", 1): (0.5, 0.4, 0.6), ("BA to stock", 2): (1, 0.5, 2)}
     (found,) = judge.judge(MadeUp(parse(text), ratios))
-    assert found.outcome == MISS and found.why.startswith("BA to stock with 2 threads: 0.5×") and ";" not in found.why
+    assert found.outcome == MISS and found.why.startswith("BA to stock with 2 threads: 0.500×") and ";" not in found.why
 
 
 # --- from the rows of a campaign

@@ -1,16 +1,20 @@
 """Whether what a paper says of its figure holds here: hit, miss, or can't tell, with the ratios that say so."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Protocol
 
-from lockswap.base.text import plural, words
+from lockswap.base.text import plural, si, words
 from lockswap.figures.figure import ALL, FEWEST, MOST, Figure, Panel, Point, Statement, Y
 from lockswap.figures.points import Axis
 from lockswap.findings.stats import EQUAL, FASTER, MIN_PAIRS, SLOWER, Ratio
 
 HIT, MISS, OPEN = "hit", "miss", "can't tell here"
+_TOLD = 6  # so many of a statement's points are told
+# A smaller ratio is said as a fraction.
+_SMALL = 0.1
 
 
 class Measured(Protocol):
@@ -53,7 +57,7 @@ def judge(measured: Measured) -> list[Judged]:
 def _judged(measured: Measured, statement: Statement) -> Judged:
     if measured.processors < statement.needs:
         here = plural(measured.processors, "processor")
-        return Judged(statement, OPEN, f"it shows from {statement.needs} processors on, and here were {here}")
+        return Judged(statement, OPEN, f"It shows from {statement.needs} processors on, and here were {here}")
     y = next(one for one in measured.figure.ys if statement.y in ("", one.name))
     compared = list(_compared(measured, statement))
     if not compared:
@@ -61,13 +65,18 @@ def _judged(measured: Measured, statement: Statement) -> Judged:
     found = [_outcome(measured, statement, y, one) for one in compared]
     outcomes = [outcome for outcome, _ in found]
     worst = MISS if MISS in outcomes else OPEN if OPEN in outcomes else HIT
-    return Judged(statement, worst, "; ".join(text for outcome, text in found if outcome == worst))
+    return Judged(statement, worst, _said([text for outcome, text in found if outcome == worst]))
+
+
+def _said(texts: list[str]) -> str:
+    more = len(texts) - _TOLD
+    return "; ".join([*texts[:_TOLD], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _why_none(measured: Measured) -> str:
     if not measured.axis.fitting:
-        return "every point has more threads than there are processors"
-    return "no two points of it were measured without more threads than processors"
+        return "Every point has more threads than there are processors"
+    return "No two points of it were measured without more threads than processors"
 
 
 def _compared(measured: Measured, statement: Statement) -> Iterator[_Compared]:
@@ -136,11 +145,18 @@ def _times(ratio: Ratio, factor: float) -> Ratio:
 
 
 def _factor(ratio: Ratio) -> str:
-    return f"{ratio.estimate:.3g}× ({ratio.low:.3g}× to {ratio.high:.3g}×)"
+    return f"{_times_said(ratio.estimate)} ({_times_said(ratio.low)} to {_times_said(ratio.high)})"
+
+
+def _times_said(value: float) -> str:
+    """'0.84×', '1.5×', '1/52k×'."""
+    if 0 < value < _SMALL:
+        return f"1/{si(1 / value)}×"
+    return f"{si(value)}×" if math.isfinite(value) else "infinitely"
 
 
 def _noisy(ratio: Ratio, outcome: str) -> str:
-    return f", while equals differed by {ratio.noise:.3g}×" if outcome == OPEN and ratio.hidden else ""
+    return f", while equals differed by {_times_said(ratio.noise or 1)}" if outcome == OPEN and ratio.hidden else ""
 
 
 def tally(found: list[Judged]) -> str:

@@ -17,7 +17,7 @@ from lockswap.report.palette import BAND, MUTED, LockStyle
 from lockswap.report.scale import set_scale
 
 _HEIGHT = 3.3  # inches of a pair of axes
-_APART = 0.12  # from the first line to the last one at the same place, so that their bars don't overlap
+_APART = 0.24  # from the first line to the last one at the same place, so that their bars don't overlap
 
 Styles = Mapping[str, LockStyle]
 
@@ -34,7 +34,8 @@ class _Axes:
     @property
     def title(self) -> str:
         panel = self.panel
-        which = f"({panel.key}) {panel.title}: " if panel.key else ""
+        which = "Model: " if self.measured.figure.model else ""
+        which += f"({panel.key}) {panel.title}: " if panel.key else ""
         clock = (", per CPU-second" if self.per_cpu else ", by the clock") if self.measured.has_per_cpu(self.y) else ""
         over = f", relative to {self.y.over}" if self.y.over else ""
         over += f", relative to {self.measured.axis.values[0]}" if self.y.over_first else ""
