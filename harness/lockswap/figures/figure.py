@@ -20,6 +20,12 @@ class Panel:
     workload: str
     params: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def heading(self) -> str:
+        """'(a) one writer: ', '20 % updates: ', or nothing."""
+        letter = f"({self.key}) " if self.key.isalpha() and len(self.key) == 1 else ""
+        return f"{letter}{self.title}: " if self.title else ""
+
 
 @dataclass(frozen=True)
 class Line:

@@ -62,10 +62,11 @@ def _table(measured: Measured, panel: Panel, y: Y, per_cpu: bool) -> Table:
         (value, [measured.spread(Point(panel, line, x), y, per_cpu) for line in lines])
         for x, value in enumerate(measured.axis.values)
     ]
-    which = f"({panel.key}) {panel.title}: " if panel.key else ""
     relative = y.over or y.over_first
     unit = "" if relative else y.unit
-    return Table(f"{which}{y.name}{', per CPU-second' if per_cpu else ''}", unit, [line.name for line in lines], rows)
+    return Table(
+        f"{panel.heading}{y.name}{', per CPU-second' if per_cpu else ''}", unit, [line.name for line in lines], rows
+    )
 
 
 def said(measured: Measured) -> Iterator[str]:

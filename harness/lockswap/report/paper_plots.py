@@ -33,9 +33,7 @@ class _Axes:
 
     @property
     def title(self) -> str:
-        panel = self.panel
-        which = "Model: " if self.measured.figure.model else ""
-        which += f"({panel.key}) {panel.title}: " if panel.key else ""
+        which = ("Model: " if self.measured.figure.model else "") + self.panel.heading
         clock = (", per CPU-second" if self.per_cpu else ", by the clock") if self.measured.has_per_cpu(self.y) else ""
         over = f", relative to {self.y.over}" if self.y.over else ""
         over += f", relative to {self.measured.axis.values[0]}" if self.y.over_first else ""
