@@ -124,6 +124,8 @@ class Listing:
         return figures.load_all(self.paths)
 
     def papers(self) -> list[str]:
+        if not self.figures:
+            return ["There are no figures of papers: apps/recipes/papers is not there."]
         there = self.figures.values()
         heads = ("figure", "paper", "is", "what")
         rows = [(one.name, one.paper, one.number, _what(one)) for one in there]
