@@ -66,6 +66,10 @@ class Y:
     def higher_is_better(self) -> bool:
         return self.better == "higher"
 
+    def clock(self, per_cpu: bool) -> str:
+        """By which clock a value is, in words."""
+        return "by the clock" if not per_cpu else "per CPU-second" if self.higher_is_better else "in CPU time"
+
     def names(self, line: Line, per_cpu: bool) -> tuple[str, ...]:
         """Of the metrics that are added up for this line."""
         if self.regex:

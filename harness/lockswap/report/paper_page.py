@@ -65,7 +65,10 @@ def _table(measured: Measured, panel: Panel, y: Y, per_cpu: bool) -> Table:
     relative = y.over or y.over_first
     unit = "" if relative else y.unit
     return Table(
-        f"{panel.heading}{y.name}{', per CPU-second' if per_cpu else ''}", unit, [line.name for line in lines], rows
+        f"{panel.heading}{y.name}{f', {y.clock(per_cpu)}' if per_cpu else ''}",
+        unit,
+        [line.name for line in lines],
+        rows,
     )
 
 

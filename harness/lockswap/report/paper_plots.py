@@ -34,11 +34,12 @@ class _Axes:
     @property
     def title(self) -> str:
         which = ("Model: " if self.measured.figure.model else "") + self.panel.heading
-        clock = (", per CPU-second" if self.per_cpu else ", by the clock") if self.measured.has_per_cpu(self.y) else ""
+        clock = f", {self.y.clock(self.per_cpu)}" if self.measured.has_per_cpu(self.y) else ""
         over = f", relative to {self.y.over}" if self.y.over else ""
         over += f", relative to {self.measured.axis.values[0]}" if self.y.over_first else ""
         unit = f" [{self.y.unit}]" if self.y.unit and not over else ""
-        return f"{which}{self.y.name}{unit}{clock}{over}"
+        # No line ends before a per cent sign.
+        return f"{which}{self.y.name}{unit}{clock}{over}".replace(" %", "\u00a0%")
 
 
 def of(measured: Measured, styles: Styles) -> list[Plot]:
@@ -65,7 +66,7 @@ def _draw(axis: Axes, shown: _Axes, styles: Styles) -> None:
     lines = [line for line in measured.figure.lines if y.has(line)]
     every: list[Spread] = []
     for place, line in enumerate(lines):
-        shift = _APART * (place / max(1, len(lines) - 1) - 0.5)
+        shift = _APART * (place / (len(lines) - 1) - 0.5) if len(lines) > 1 else 0
         found = [
             (x + shift, spread)
             for x in range(len(measured.axis.values))
