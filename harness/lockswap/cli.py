@@ -37,7 +37,7 @@ TASKS = {
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
     "Use it in production": ["doctor", "service", "off", "metrics"],
-    "Research": ["predict", "machine", "record", "trace-vm"],
+    "Research": ["paper", "predict", "machine", "record", "trace-vm"],
     "Set up a shell": ["completion"],
 }
 
@@ -64,14 +64,14 @@ def cli() -> None:
 
 @cli.command("list", short_help="List locks, mutexes, workloads and variables.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for scripts.")
-@click.argument("name", required=False, metavar="[NAME|ranges|workloads|variables|waits|structures]")
+@click.argument("name", required=False, metavar="[NAME|ranges|workloads|variables|waits|structures|papers]")
 def list_command(as_json: bool, name: str | None) -> None:
     """List all locks and mutexes, or show everything about one of them.
 
     \b
     lockswap list                all locks and mutexes, a line each
     lockswap list cohort         one lock, mutex, range lock, variable or workload
-    lockswap list workloads      also: ranges, variables, waits, structures
+    lockswap list workloads      also: ranges, variables, waits, structures, papers
     """
     from lockswap.base.paths import Paths
     from lockswap.listing import show
@@ -212,17 +212,63 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
     from lockswap.campaign import compare
 
     if resume is not None:
-        context = click.get_current_context()
-        for parameter in context.command.params:
-            source = context.get_parameter_source(parameter.name)
-            is_given = source is click.core.ParameterSource.COMMANDLINE
-            # click before 8.2 says that of an argument without a word, too. A cluster's address may have changed.
-            if is_given and parameter.name != "scheduler" and options.get(parameter.name, ()) != ():
-                what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
-                raise UserError(f"--resume takes its settings from the campaign: drop {what}")
+        _nothing_beside_resume(options)
         scheduler = options["scheduler"]
         return compare.resume(resume, with_report, verbose, scheduler if isinstance(scheduler, str) else None)
     return compare.run(request.Request.from_command_line(options), with_report, verbose)
+
+
+def _nothing_beside_resume(options: dict[str, object]) -> None:
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name)
+        is_given = source is click.core.ParameterSource.COMMANDLINE
+        # click before 8.2 says that of an argument without a word, too. A cluster's address may have changed.
+        if is_given and parameter.name != "scheduler" and options.get(parameter.name, ()) not in ((), None):
+            what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
+            raise UserError(f"--resume takes its settings from the campaign: drop {what}")
+
+
+@cli.command("paper", cls=HeadedCommand, context_settings=SETTINGS, short_help="Measure a paper's figure again.")
+@request.with_some_options(
+    "quick", "threads", "repeats", "seconds", "until", "budget", "pin", "preload", "per_cpu", "name", "out"
+)
+@click.option(
+    "--resume",
+    cls=HeadedOption,
+    heading=request.RECORDS,
+    type=click.Path(path_type=_Path),
+    metavar="DIR",
+    help="Continue an interrupted one.",
+)
+@click.argument("figure", required=False, metavar="[FIGURE]")
+def paper_command(resume: _Path | None, **options: object) -> int:
+    """Measure a figure or table of a paper on this machine: its workload under its locks or variants, drawn with its
+    axes and all its lines. Beside the plot stands what the paper says of it, each as hit, miss, or can't tell here.
+
+    \b
+    lockswap list papers             all figures, a line each, and why some can't be had
+    lockswap paper bravo-3           measure one; the programs that it needs are built or fetched
+    lockswap paper bravo-3 --quick   fewer points, shorter runs, 6 rounds
+
+    The numbers of threads go up to the machine's processors, and beyond, where the plot is grey. The folder is that of
+    a comparison, so 'lockswap report' and 'lockswap export' work with it.
+
+    \b
+    Exit status:
+      0    the figure was measured, whatever the statements' outcome
+      2    bad input, or a figure that can't be had; nothing was run
+      4    no run succeeded
+      130  interrupted; --resume continues
+    """
+    from lockswap.campaign import compare
+
+    if resume is not None:
+        _nothing_beside_resume(options)
+        return compare.resume(resume)
+    if options["figure"] is None:
+        raise UserError("name a figure: 'lockswap paper bravo-3'; 'lockswap list papers' shows all")
+    return compare.run(request.Request.from_command_line(options))
 
 
 @cli.command("report", context_settings=SETTINGS, short_help="Show a comparison or profile again, or compare several.")
