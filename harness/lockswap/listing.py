@@ -9,6 +9,7 @@ from lockswap.base.columns import aligned, described, terminal_width, wrapped
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Family, Lock, RangeLock, Registry
 from lockswap.base.text import plural, words
+from lockswap.predict import advice, places
 from lockswap.recipes import reader
 from lockswap.recipes.recipe import KINDS, Recipe
 
@@ -24,6 +25,7 @@ class Listing:
         self.paths = paths
         self.registry = Registry.load(paths)
         self.workloads = reader.load_all(paths.recipes, paths.structure_recipes)
+        self.advice = advice.read(places.advice(paths))
         self.width = terminal_width()
         self.lists = {
             "ranges": self.ranges,
@@ -188,6 +190,7 @@ class Listing:
                     ("can", ", ".join(lock.capabilities)),
                     ("bytes", "" if lock.footprint_bytes is None else str(lock.footprint_bytes)),
                     ("source", lock.source),
+                    ("modelled", advice.of(self.advice, option.removeprefix("--"), lock.name)),
                     ("also as", ", ".join(prefix + lock.name for prefix in prefixes)),
                 ],
                 self.width,
