@@ -12,6 +12,7 @@ from lockswap.base.registry import Family, Lock, RangeLock, Registry
 from lockswap.base.text import plural, words
 from lockswap.figures import reader as figures
 from lockswap.figures.figure import Figure
+from lockswap.predict import advice, places
 from lockswap.recipes import reader
 from lockswap.recipes.recipe import KINDS, Recipe
 
@@ -27,6 +28,7 @@ class Listing:
         self.paths = paths
         self.registry = Registry.load(paths)
         self.workloads = reader.load_all(paths.recipes, paths.structure_recipes)
+        self.advice = advice.read(places.advice(paths))
         self.width = terminal_width()
         self.lists = {
             "ranges": self.ranges,
@@ -227,6 +229,7 @@ class Listing:
                     ("can", ", ".join(lock.capabilities)),
                     ("bytes", "" if lock.footprint_bytes is None else str(lock.footprint_bytes)),
                     ("source", lock.source),
+                    ("modelled", advice.of(self.advice, option.removeprefix("--"), lock.name)),
                     ("also as", ", ".join(prefix + lock.name for prefix in prefixes)),
                 ],
                 self.width,
