@@ -25,11 +25,11 @@ Test it:
   ./run.sh test         Build, lint, and run the tests that cover every lock and every part.
                         It stays below 25 minutes on two free cores.
   ./run.sh test --changed [BASE]
-                        Spend some minutes on the tests that your changes can affect, and say how long all of them take.
+                        Test for some minutes what your changes can affect, and say how long all of it would take.
                         BASE is the commit to compare with. Default: where this branch left main.
   ./run.sh test --full [--slice K/N] [--again]
-                        Run everything, or the Kth of N parts of it. It takes hours, and continues after an interruption
-                        unless --again says to start from the beginning.
+                        Run everything, or the Kth of N parts of it. It takes hours. After an interruption it continues;
+                        --again starts from the beginning.
   ./run.sh test --glibc
                         Run on other glibcs, and with the library built on Debian 13 (part of --full; 3 GB of disk).
   ./run.sh test --aarch64
@@ -41,8 +41,8 @@ Work on it:
                         Run the linters; with --full, clang-tidy on all files instead of those that changed.
   ./run.sh check        Check the locks with other tools: ThreadSanitizer, spin and ESBMC.
   ./run.sh explore [--scheduler ADDRESS] [-- WORDS]
-                        Explore all cases, or those of 'lockswap-explore run WORDS', on all processors of this machine
-                        or of a Dask cluster.
+                        Explore all cases (or those that 'lockswap-explore run WORDS' explores) on all processors of
+                        this machine or of a Dask cluster.
   ./run.sh predict [FOLDER]
                         Model the locks on the papers' machines, and write a page with plots into build/predictions or
                         FOLDER. It takes at most 15 minutes on two free cores.
@@ -73,7 +73,7 @@ choose_tier() {
     '') run_tests ;;
     --changed)
       [[ $# -le 2 ]] || die "--changed takes one commit to compare with (see ./run.sh help)"
-      if [[ $# -eq 2 ]]; then git rev-parse --verify --quiet "$2^{commit}" >/dev/null || die "'$2' is no commit"; fi
+      if [[ $# -eq 2 ]]; then git rev-parse --verify --quiet "$2^{commit}" >/dev/null || die "'$2' is not a commit"; fi
       run_changed_tests "${@:2}"
       ;;
     --full)
@@ -94,7 +94,7 @@ case $command in
     one_option --resume "$@"
     resume_campaign
     ;;
-  --quick) die "'--quick' is what ./run.sh does by itself now; the whole campaign is ./run.sh --full" ;;
+  --quick) die "a quick campaign is the default now: run ./run.sh without --quick, or ./run.sh --full for everything" ;;
   build)
     one_option '' "${@:2}"
     build_all

@@ -34,13 +34,13 @@ announce() {
     what='nine workloads of db_bench, cache_bench, Kyoto Cabinet, test_rwlock and memcached, with 2, 8 and 16 threads'
     more='A short campaign: ./run.sh.'
   fi
-  say "compare the locks on $what"
+  say "comparing the locks on $what"
   fmt -w 100 <<EOF
-It builds lockswap, gets the programs and measures six rounds. That takes $minutes; missing packages come on top. \
-In the end you see a table here, and a page with plots: results/$2/report.html. \
-Ctrl-C stops it and keeps what is measured; ./run.sh --resume goes on. $more
+This builds lockswap, gets the programs and measures six rounds. It takes $minutes, plus the time to install packages. \
+At the end there is a table here, and a page with plots: results/$2/report.html. \
+Ctrl-C stops it and keeps what was measured; ./run.sh --resume continues. $more
 EOF
-  if unfinished; then say "(results/$REPLY is not finished: ./run.sh --resume goes on with it)"; fi
+  if unfinished; then say "(results/$REPLY is not finished: ./run.sh --resume continues it)"; fi
 }
 
 # unfinished: REPLY is the newest interrupted campaign. If there is none, false.
@@ -55,9 +55,9 @@ unfinished() {
 
 # resume_campaign: the runs that the newest interrupted one lacks.
 resume_campaign() {
-  unfinished || die "no campaign in results/ was interrupted; ./run.sh begins one"
+  unfinished || die "no campaign in results/ was interrupted: start one with ./run.sh"
   local name=$REPLY
-  say "going on with results/$name"
+  say "continuing results/$name"
   build_targets "${CAMPAIGN_TARGETS[@]}"
   measure "$name" --resume "$ROOT/results/$name"
 }
@@ -67,7 +67,7 @@ measure() {
   local name=$1 status=0
   "$BUILD/bin/lockswap" compare "${@:2}" || status=$?
   if [[ $status -eq 130 ]] && unfinished && [[ $REPLY == "$name" ]]; then
-    say "interrupted: ./run.sh --resume goes on with results/$name"
+    say "interrupted: ./run.sh --resume continues results/$name"
   fi
   [[ $status -ne 0 ]] || open_page "$ROOT/results/$name/report.html"
   return "$status"

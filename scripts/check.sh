@@ -25,5 +25,5 @@ run_check() {
     printf 'run.sh: check failed: %s\n' "${failed[*]}" >&2
     return 1
   fi
-  say "ThreadSanitizer, spin and ESBMC found nothing, but for the faults that were planted"
+  say "ThreadSanitizer, spin and ESBMC found the planted faults, and nothing else"
 }

@@ -12,7 +12,7 @@ get_glibc() {
   local suite=$1 folder=$BUILD/glibc/$1
   if ! unpack_debian "$suite" "$(dpkg --print-architecture)" "$folder/libc6" libc6; then
     rm -f "$folder/version"
-    say "the glibc of $suite is not to be had from $(archive_uri): going on without it"
+    say "skipping the glibc of $suite, which $(archive_uri) doesn't have"
     return 0
   fi
   dpkg-deb -f "$folder"/libc6.apt/archives/libc6_*.deb Version | sed -E 's/^([0-9]+\.[0-9]+).*/\1/' >"$folder/version"
@@ -23,17 +23,17 @@ make_root() {
   local suite=$1 folder=$BUILD/glibc/$2
   [[ -e $folder/made ]] && return 0
   if [[ $EUID -ne 0 ]]; then
-    say "only root can make a system of $suite: going on without it"
+    say "skipping a system of $suite, which only root can create"
     return 1
   fi
   if ! command -v debootstrap >/dev/null; then
-    say "debootstrap is not installed: going on without a system of $suite"
+    say "skipping a system of $suite, since debootstrap is not installed"
     return 1
   fi
   rm -rf --one-file-system "$folder/root"
   mkdir -p "$folder"
   if ! quietly "root-$suite" debootstrap --variant=minbase --include="$3" "$suite" "$folder/root" "$(archive_uri)"; then
-    say "a system of $suite is not to be had from $(archive_uri): going on without it"
+    say "skipping a system of $suite, which $(archive_uri) doesn't have"
     return 1
   fi
   touch "$folder/made"
@@ -73,7 +73,7 @@ print(*(row["name"] for row in json.load(sys.stdin)["mutexes"] if row["name"] !=
 test_glibc() {
   local quick=$1 suite failed=0
   if ! command -v apt-get >/dev/null; then
-    say "other glibcs come from Debian's archive, by apt-get, which is not here: not tested"
+    say "skipping other glibcs, which come from Debian's archive by apt-get, which is not installed"
     return 0
   fi
   for suite in "${GLIBC_SUITES[@]}"; do get_glibc "$suite"; done

@@ -20,7 +20,7 @@ lint_format() { tracked '*.c' '*.cc' '*.cpp' '*.h' '*.hpp' | xargs -r "$BUILD/ve
 
 # has_tool NAME: whether it is there; said if not, and what it would find is left out.
 has_tool() {
-  command -v "$1" >/dev/null || { say "$1 is not installed: left out" && return 1; }
+  command -v "$1" >/dev/null || { say "skipping $1, which is not installed" && return 1; }
 }
 
 lint_tidy() {

@@ -197,14 +197,14 @@ install_missing() {
 # say_missing GROUP...: by purpose, with the names that Debian has for it.
 say_missing() {
   local group names
-  printf 'run.sh: these are missing; install what your system has for them (the names are those of Debian):\n'
+  printf 'run.sh: these packages are missing: install them, or what your system calls them (these are the names in Debian)\n'
   for group in "$@"; do
     lacks "$group" || continue
     names=${MISSING[$group]// /, }
     printf '  %s: %s\n' "${PURPOSES[$group]}" "${names//|/ or }"
   done
   if command -v apt-get >/dev/null && ! can_be_root; then
-    printf '  (neither root nor sudo: ask an administrator to install them)\n'
+    printf '  (this needs root or sudo: ask an administrator to install them)\n'
   fi
 }
 
@@ -234,6 +234,6 @@ packages_result() {
 must_have() {
   local group
   for group in "$@"; do
-    ! lacks "$group" || die "this can't go on without what is missing ${PURPOSES[$group]}"
+    ! lacks "$group" || die "can't continue: install the packages that are missing ${PURPOSES[$group]}"
   done
 }

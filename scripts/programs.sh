@@ -11,7 +11,7 @@ get_programs() {
   for set in "${sets[@]}"; do get_program_set "$set"; done
   mkdir -p "$BUILD/programs"
   printf '%s\n' "${absent[@]}" >"$BUILD/programs/absent"
-  if [[ ${#absent[@]} -gt 0 ]]; then say "skipping the cases that need what isn't to be had here: ${absent[*]}"; fi
+  if [[ ${#absent[@]} -gt 0 ]]; then say "skipping the cases that need what can't be installed here: ${absent[*]}"; fi
   [[ -z ${1:-} ]] || get_duckdb
 }
 

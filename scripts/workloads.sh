@@ -10,7 +10,7 @@ get_workloads() {
   local script name names=("$@")
   need_packages workloads
   if ! command -v apt-get >/dev/null; then
-    say "no apt-get: the programs that Debian's packages and sources give the campaign are left out"
+    say "skipping the workloads whose programs come from Debian, since apt-get is not installed"
     return
   fi
   if [[ $# -eq 0 ]]; then
@@ -21,7 +21,7 @@ get_workloads() {
   for name in "${names[@]}"; do
     script=$ROOT/apps/fetch/$name.sh
     if ! LOCKSWAP_ROOT=$ROOT LOCKSWAP_BUILD=$BUILD LOCKSWAP_APPS=$BUILD/apps quietly "fetch-$name" bash "$script"; then
-      say "$name can't be fetched or built: what needs it is left out"
+      say "skipping the workloads that need $name, which can't be fetched or built"
       LEFT_OUT+=("fetch:$name")
     fi
   done

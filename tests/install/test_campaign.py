@@ -146,7 +146,7 @@ def test_an_interrupted_one_goes_on(checkout: Path) -> None:
     status, out = interrupted(checkout)
     name = campaign_of(checkout)
     assert status == 130
-    assert f"./run.sh --resume goes on with results/{name}" in out
+    assert f"./run.sh --resume continues results/{name}" in out
 
     done = run(checkout, "--resume")
     assert done.returncode == 0, done.stderr

@@ -127,7 +127,7 @@ def test_without_apt_all_is_listed_by_purpose(system):
         "for the tests in C++: libgtest-dev",
     ):
         assert f"\n  {line}\n" in done.stderr
-    assert "can't go on without what is missing to compile" in done.stderr
+    assert "can't continue: install the packages that are missing to compile" in done.stderr
 
 
 COMPILER = 'while read -r line; do for h in $HEADERS; do case $line in *"<$h>"*) exit 0 ;; esac; done; done; exit 1'
