@@ -619,7 +619,7 @@ ENDED = {
     "signal behind a shell": (["sh", "-c", "{ends} -6; exit $?"], 134, "for a program that ended by SIGABRT; "),
     "time limit": (["timeout", "1", "{ends}", "124"], 124, "the time limit of `timeout` was over"),
     "no lock and a status": (["false"], 1, "it ended with exit status 1, and no lock function was called until then"),
-    "loader": (["{lacking}"], 127, "'lacking' cannot start, since a library is not found: {gone}; nothing follows"),
+    "loader": (["{lacking}"], 127, "'lacking' cannot start, since a library is not found: {gone}; this run shows"),
     "loader behind a shell": (["sh", "-c", "{lacking}; exit 4"], 4, "'lacking' cannot start, since"),
     "loader behind env": (["env", "A=1", "{lacking}"], 127, "'lacking' cannot start, since"),
     "loader behind timeout": (["timeout", "600", "{lacking}"], 127, "'lacking' cannot start, since"),

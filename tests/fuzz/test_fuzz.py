@@ -222,7 +222,7 @@ def test_bad_input_is_status_2(words):
 
 def test_what_fails_undisturbed_is_said_at_once():
     done = lockswap("fuzz", "--runs", 1, "--", "/bin/sh", "-c", "kill -SEGV $$")
-    assert done.returncode == 3 and "fails undisturbed: crash: SIGSEGV" in done.stderr
+    assert done.returncode == 3 and "fails even without delays; repair that first: crash: SIGSEGV" in done.stderr
 
 
 def test_who_waits_for_the_undisturbed_run_is_told_so():
@@ -351,9 +351,9 @@ def test_a_program_that_never_started_has_no_good_runs(tmp_path):
 
 ENDS = {
     "usual status": ("exit 5", 0, "no failure in 2 runs, seeds 1 to 2; each ended with exit status 5"),
-    "another status": ('test -z "$LOCKSWAP_FUZZ"', 3, "exit status 1 in each run, undisturbed 0: nothing follows"),
+    "another status": ('test -z "$LOCKSWAP_FUZZ"', 3, "exit status 1 in each run, undisturbed 0: a race would not"),
     "status of a crash": ('test -z "$LOCKSWAP_FUZZ" || exit 139', 3, "crash: it ended with exit status 139, which "),
-    "crash undisturbed": ("sh -c 'kill -11 $$'; exit $?", 3, "it fails undisturbed: crash: it ended with exit status"),
+    "crash undisturbed": ("sh -c 'kill -11 $$'; exit $?", 3, "without delays; repair that first: crash: it ended with"),
 }
 
 

@@ -78,7 +78,7 @@ def summary(audit: Audit) -> str:
     if what == UNKNOWN:
         return f"not known: {_why_unknown(audit)}"
     if what == UNUSED:
-        return "nothing to swap: no lock function was called in this run, and nothing follows for others"
+        return "nothing to swap: no lock function was called in this run, though other runs may call some"
     if used == [KINDS[RWLOCKS]] and _all_shared(audit):
         return "safe: all rwlocks are process-shared and stay glibc's, so a swap would change nothing"
     text = f"safe: nothing in this run stands against swapping the {words(used)}"
@@ -105,7 +105,7 @@ def _used(audit: Audit) -> list[str]:
 def _why_unknown(audit: Audit) -> str:
     used = _used(audit)
     if audit.never_started:
-        return f"{audit.ended}; nothing follows from this run"
+        return f"{audit.ended}; this run shows nothing about a swap"
     if audit.ended and used:
         inside = f"; {in_calls(audit)} then" if audit.inside else ""
         return f"{audit.ended}; nothing stood against swapping the {words(used)} until then{inside}"

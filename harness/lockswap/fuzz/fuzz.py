@@ -244,17 +244,21 @@ def _text(request: Request, found: dict, last: Outcome) -> str:
         said = f"no failure in {plural(runs, 'run')}, {seeds}{_statuses(found)}"
         if found["disturbed"]:
             return f"lockswap fuzz: {said}"
-        return f"lockswap fuzz: nothing was disturbed in the program itself, which cannot be preloaded; {said}"
+        return f"lockswap fuzz: nothing was disturbed in the program itself, since no library can be preloaded; {said}"
     end = last.stderr.decode(errors="replace").strip().splitlines()[-20:]
     end += found["where"].splitlines() if found["where"] else []
     said = "".join(f"\n  {line}".rstrip(" ") for line in end)
     if found["seed"] is None and found["runs"]:
-        return f"lockswap fuzz: {found['failure']}: nothing follows from these runs{said}"
+        return (
+            f"lockswap fuzz: {found['failure']}: a race would not show in every run, so look for another reason in "
+            f"what the program prints, and if it has a time limit, lower --percent or --delay{said}"
+        )
     if found["seed"] is None:
-        return f"lockswap fuzz: it fails undisturbed: {found['failure']}{said}"
+        return f"lockswap fuzz: the program fails even without delays; repair that first: {found['failure']}{said}"
     order = "".join(f"{line}\n" for line in of_serial.as_text(found["order"])) if "order" in found else ""
     if found["runs"] == 0:
-        return f"lockswap fuzz: the oldest thread that can run does: {found['failure']}{said}\n{order}".rstrip()
+        how = "the program fails in the first order, in which each thread runs for as long as it can"
+        return f"lockswap fuzz: {how}: {found['failure']}{said}\n{order}".rstrip()
     return (
         f"lockswap fuzz: run {found['runs']}, seed {found['seed']}: {found['failure']}{said}\n{order}"
         f"lockswap fuzz: the same seed fails in {found['again']} of {found['of']} more runs; "
