@@ -229,7 +229,7 @@ def _nothing_beside_resume(options: dict[str, object]) -> None:
             raise UserError(f"--resume takes its settings from the campaign: drop {what}")
 
 
-@cli.command("paper", cls=HeadedCommand, context_settings=SETTINGS, short_help="Measure a paper's figure again.")
+@cli.command("paper", cls=HeadedCommand, context_settings=SETTINGS, short_help="Measure a paper's figure here.")
 @request.with_some_options(
     "quick", "threads", "repeats", "seconds", "until", "budget", "pin", "preload", "per_cpu", "name", "out"
 )
@@ -239,25 +239,25 @@ def _nothing_beside_resume(options: dict[str, object]) -> None:
     heading=request.RECORDS,
     type=click.Path(path_type=_Path),
     metavar="DIR",
-    help="Continue an interrupted one.",
+    help="Continue an interrupted measurement.",
 )
 @click.argument("figure", required=False, metavar="[FIGURE]")
 def paper_command(resume: _Path | None, **options: object) -> int:
-    """Measure a figure or table of a paper on this machine: its workload under its locks or variants, drawn with its
-    axes and all its lines. Beside the plot stands what the paper says of it, each as hit, miss, or can't tell here.
+    """Measure a figure or table of a paper on this machine, and draw it with the paper's axes and lines. The page also
+    lists what the paper says about the figure, and whether that holds here: hit, miss, or can't tell here.
 
     \b
-    lockswap list papers             all figures, a line each, and why some can't be had
+    lockswap list papers             all figures, a line each, and why some can't be measured
     lockswap paper bravo-3           measure one; the programs that it needs are built or fetched
     lockswap paper bravo-3 --quick   fewer points, shorter runs, 6 rounds
 
-    The numbers of threads go up to the machine's processors, and beyond, where the plot is grey. The folder is that of
-    a comparison, so 'lockswap report' and 'lockswap export' work with it.
+    There are points with up to as many threads as processors, and with more, where the plot is grey. The results are a
+    folder like that of 'lockswap compare', so 'lockswap report' and 'lockswap export' work with it.
 
     \b
     Exit status:
-      0    the figure was measured, whatever the statements' outcome
-      2    bad input, or a figure that can't be had; nothing was run
+      0    the figure was measured, whether or not the paper's statements hold
+      2    bad input, or a figure that can't be measured; nothing was run
       4    no run succeeded
       130  interrupted; --resume continues
     """
@@ -692,13 +692,13 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     return trace_vm.run(list(command), out, synthesise, processes)
 
 
-@cli.command("predict", context_settings=SETTINGS, short_help="Model how locks do on a machine that isn't here.")
+@cli.command("predict", context_settings=SETTINGS, short_help="Model how locks scale on a machine that you don't have.")
 @click.option(
     "--machine",
     metavar="NAME|FILE.toml",
-    help="The machine; --list shows those that come with lockswap, and 'lockswap machine' writes a file of this one.",
+    help="The machine: one that --list shows, or a file that 'lockswap machine' wrote.",
 )
-@click.option("--workload", "-w", default="rwbench", show_default=True, metavar="NAME", help="What its threads do.")
+@click.option("--workload", "-w", default="rwbench", show_default=True, metavar="NAME", help="What the threads do.")
 @click.option(
     "--writes",
     type=click.FloatRange(0, 1),
@@ -712,7 +712,7 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
 @click.option(
     "--threads",
     metavar="N,N...",
-    help="How many threads. Default: 1, 2, 4 ... to all hardware threads of the machine.",
+    help="Thread counts. Default: 1, 2, 4 ... up to the machine's hardware threads.",
 )
 @click.option(
     "--draws",
@@ -720,7 +720,7 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     default=200,
     show_default=True,
     metavar="N",
-    help="Number of random draws of what isn't known about the machine. Fewer are faster and less certain.",
+    help="Draw what isn't known about the machine at random N times. Fewer draws are faster but less certain.",
 )
 @click.option(
     "--virtual",
@@ -729,19 +729,20 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     default=5.0,
     show_default=True,
     metavar="MS",
-    help="Virtual milliseconds of each run.",
+    help="Length of each modelled run, in virtual milliseconds.",
 )
 @click.option(
     "--page",
     type=click.Path(path_type=_Path, file_okay=False),
     metavar="FOLDER",
-    help="Predict what papers say of locks, and write a page with plots into FOLDER. Takes no lock and no machine.",
+    help="Check with the model what papers say about locks, and write a page with plots into FOLDER. The locks and "
+    "machines are the papers'.",
 )
 @click.option(
     "--replay",
     type=click.Path(path_type=_Path),
-    metavar="FILE",
-    help="Replay a program that 'lockswap record' has recorded, in place of a workload.",
+    metavar="DIR|FILE",
+    help="Instead of a workload, replay what 'lockswap record' recorded: a process's file, or a folder's busiest one.",
 )
 @click.option(
     "--calls",
@@ -749,7 +750,7 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     default=5_000,
     show_default=True,
     metavar="N",
-    help="With --replay: acquisitions of each draw. The draws take up to 20 parts of a long record in turn.",
+    help="With --replay: replay N acquisitions in each draw. The draws take turns at up to 20 parts of a long record.",
 )
 @click.option("--list", "show_list", is_flag=True, help="List machines and workloads.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -757,19 +758,26 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     "--validate",
     type=click.Path(path_type=_Path),
     metavar="FILE",
-    help="Predict this machine, then measure it, and write both to FILE: each lock back to back, with 1, 2, 4 ... "
-    "threads.",
+    help="Predict this machine, then measure it, and write both to FILE. The threads (1, 2, 4 ...) do nothing but "
+    "lock.",
 )
-@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="Of --validate.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="With --validate: measure N rounds.",
+)
 @click.option(
     "--seconds",
     type=click.FloatRange(0.05),
     default=0.25,
     show_default=True,
     metavar="S",
-    help="Length of each run of --validate.",
+    help="With --validate: length of each measured run.",
 )
-@click.option("--merge", is_flag=True, help="Sum up files of --validate, as those that others sent.")
+@click.option("--merge", is_flag=True, help="Show how far the predictions in files of --validate were right.")
 @click.argument("files", nargs=-1, type=click.Path(path_type=_Path), metavar="[FILE...]")
 def predict_command(
     replay: _Path | None,
@@ -791,15 +799,15 @@ def predict_command(
     merge: bool,
     files: tuple[_Path, ...],
 ) -> int | None:
-    """Predict how locks scale on a machine that isn't here. The sources of the locks run on a modelled machine, where
-    each cache line that moves takes as long as it was measured to take there. All figures are modelled, none measured.
+    """Predict how locks scale on a machine that you don't have. The locks' own code runs on a modelled machine, where
+    moving a cache line takes as long as was measured on the real one. All figures are modelled, not measured.
 
     \b
     lockswap predict --list
     lockswap predict --machine x5-2 --rwlock ba,bravo-ba --writes 0.01
     lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
     lockswap predict --validate here.json        predict this machine, then measure it
-    lockswap predict --merge here.json its.json  how far predictions were right on several machines
+    lockswap predict --merge here.json its.json  show how far the predictions were right on several machines
     lockswap predict --page predictions --draws 24
     lockswap predict --replay lockswap-record --machine x5-2 --mutex mcs,cohort
 
@@ -816,10 +824,10 @@ def predict_command(
 
         return validating.merge(files, as_json)
     if files:
-        raise UserError(f"'{files[0]}' needs --merge, which sums up files of --validate")
+        raise UserError(f"'{files[0]}' needs --merge, which reads files that --validate wrote")
     if page is not None:
         if machine or rwlock or mutex or threads or as_json:
-            raise UserError("--page has questions of its own: give it --draws at most")
+            raise UserError("--page takes locks, machines and threads from the papers: drop all options but --draws")
         from lockswap.predict.page import write
 
         print(f"{write(Paths.find(), page, draws)}: modelled, not measured")
@@ -883,7 +891,7 @@ def _validate(
     )
 
 
-@cli.command("machine", context_settings=SETTINGS, short_help="Measure this machine, so that others can model it.")
+@cli.command("machine", context_settings=SETTINGS, short_help="Measure this machine for 'lockswap predict'.")
 @click.option(
     "--out",
     "-o",
@@ -897,19 +905,20 @@ def _validate(
     "--seconds",
     type=click.FloatRange(0.01),
     metavar="S",
-    help="Spend about S seconds on latencies. Default: 0.2 for each pair of processors, at least 1, at most 60.",
+    help="Measure latencies for about S seconds. Default: 0.2 for each pair of processors, from 1 to 60 in all.",
 )
 def machine_command(out: _Path, seconds: float | None) -> int:
-    """Measure this machine, and write one small file that 'lockswap predict --machine FILE' reads, on any machine. It
-    has the latency between each two processors, the topology, and what atomic operations and uncontended locks cost.
+    """Measure this machine, and write a small file with which 'lockswap predict --machine FILE' can model it anywhere.
+    The file has the latency between each pair of processors, the topology, and the cost of atomic operations and
+    uncontended locks.
 
     \b
     lockswap machine
     lockswap machine --out epyc.toml
     taskset -c 0-15 lockswap machine
 
-    Only processors that this process may use are measured. The file has no name of the machine or of a user. Measure
-    while nothing else runs.
+    Only processors that this process may use are measured. The file names neither the machine nor a user. Measure while
+    nothing else runs.
     """
     from lockswap.base.paths import Paths
     from lockswap.predict import machine_file
@@ -933,7 +942,7 @@ def machine_command(out: _Path, seconds: float | None) -> int:
     default=64,
     show_default=True,
     metavar="MB",
-    help="How large each file may become; recording ends when it is full. 1 MB has room for 32,000 acquisitions.",
+    help="Stop recording a process when its file has MB megabytes; each has room for 32,000 acquisitions.",
 )
 @click.option(
     "--after",
@@ -941,7 +950,7 @@ def machine_command(out: _Path, seconds: float | None) -> int:
     default=0.0,
     show_default=True,
     metavar="SECONDS",
-    help="Begin to record this long after the start of each process.",
+    help="Begin to record SECONDS after the start of each process.",
 )
 @_preload
 @_preload_first
@@ -955,8 +964,8 @@ def record_command(
     command: tuple[str, ...],
 ) -> int:
     """Run a program on glibc's own locks, and record the lock calls of each thread: which lock, in which mode, for how
-    long it was held, and how long the thread worked in between. `lockswap predict --replay` says from that how the
-    program would do under other locks, on a machine that isn't here. The exit status is the program's own.
+    long it was held, and how long the thread worked in between. From that, `lockswap predict --replay` estimates how
+    fast the program would be under other locks, on a machine that you don't have. The exit status is the program's own.
 
     \b
     lockswap record -- ./prog

@@ -142,7 +142,7 @@ def test_a_program_without_locks(tmp_path):
     assert done.returncode == 0
     assert done.stderr == (
         f"lockswap record: {SUBJECT} acquired no lock that lockswap sees, so there is nothing to replay; "
-        f"'lockswap audit -- {SUBJECT}' says which locks it takes\n"
+        f"'lockswap audit -- {SUBJECT}' shows which locks it takes\n"
     )
     replayed = lockswap("predict", "--replay", tmp_path / "trace", "--machine", "x5-2", "--mutex", "mcs")
     assert replayed.returncode == 2
@@ -160,7 +160,7 @@ def test_a_folder_that_is_in_use_is_left_alone(tmp_path):
     (tmp_path / "trace/mine").write_text("")
     done = lockswap("record", "--out", tmp_path / "trace", "--", SUBJECT, "one")
     assert done.returncode == 2
-    assert "is there already; remove it, or name another folder with --out" in done.stderr
+    assert "exists already: remove it, or name another folder with --out" in done.stderr
     assert [file.name for file in (tmp_path / "trace").iterdir()] == ["mine"]
 
 

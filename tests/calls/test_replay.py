@@ -101,7 +101,7 @@ def test_threads_that_take_turns_follow_the_signals(recorded):
     assert 0 < part["signals"] <= 2 * TURNS
     assert part["locks"] >= 2 * (TURNS + EDGES)
     assert all(choice["unfinished"] == 0 for choice in found["choices"])
-    assert any("goes on when the recorded signal is given" in line for line in found["caveats"])
+    assert any("continues at the signal that woke it in the record" in line for line in found["caveats"])
     # One of the two works at any time, for 20 us.
     assert max(2 * TURNS / part["locks"] * rate for rate in rates(found)) < 1.5 / 20e-6
 
@@ -127,7 +127,7 @@ def test_what_is_printed_is_marked_as_modelled(recorded):
 @pytest.mark.parametrize(
     ("word", "words", "says"),
     [
-        ("serial", ("--mutex", "mcs"), f"{THREADS} threads ran at once, and cores-2 has 2 hardware threads"),
+        ("serial", ("--mutex", "mcs"), f"{THREADS} threads ran at once, but cores-2 has only 2 hardware threads"),
         ("pairs", ("--rwlock", "ba"), "the program acquired no reader-writer lock, so --rwlock changes nothing"),
         ("pairs", ("--mutex", "msc"), "no mutex 'msc', did you mean 'mcs'?"),
         ("pairs", (), "name locks to replay with: --rwlock ba,bravo-ba, or --mutex mcs,cohort"),
@@ -146,7 +146,7 @@ def test_a_file_that_is_not_there_or_no_record(tmp_path):
     done = lockswap("predict", "--replay", tmp_path / "no", "--machine", "x5-2", "--mutex", "mcs")
     assert done.returncode == 2
     assert done.stderr.endswith(
-        "/no is not there; make it with 'lockswap record --out {} -- PROGRAM'\n".format(tmp_path / "no")
+        "/no doesn't exist: make it with 'lockswap record --out {} -- PROGRAM'\n".format(tmp_path / "no")
     )
     (tmp_path / "text").write_text("no record")
     done = lockswap("predict", "--replay", tmp_path / "text", "--machine", "x5-2", "--mutex", "mcs")

@@ -127,7 +127,7 @@ def test_a_task_that_takes_workers_down_is_given_up():
     for n in range(1, 6):
         made.goes[n * 6 - 4], made.comes[n * 6 - 3] = {f"a{n}"}, {f"a{n + 1}"}
     kept, problems, _ = dispatched(made, "u")
-    assert not kept and problems == [f"u: its worker was lost {MOST_LOSSES} times, so it may take machines down"]
+    assert not kept and problems == [f"u: its worker was lost {MOST_LOSSES} times, so it may be bringing workers down"]
 
 
 def test_every_machine_measures_everything_also_one_that_comes_late():

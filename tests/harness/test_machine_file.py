@@ -102,7 +102,7 @@ def test_predict_reads_what_machine_writes(tmp_path):
         ("nodes = ", "Invalid value"),
         ('title = "t"\nsources = []\ncores = 1\nthreads = 1', "KeyError: 'nodes'"),
         ('title = "t"\nsources = []\nnodes = 1\ncores = 1\nthreads = 1\nlatency_table = "x"', "could not convert"),
-        ('title = "t"\nsources = []\nnodes = 1\ncores = 2\nthreads = 1\nlatency_table = "1,2"', "are not 2 rows"),
+        ('title = "t"\nsources = []\nnodes = 1\ncores = 2\nthreads = 1\nlatency_table = "1,2"', "need 2 rows"),
         ('title = "t"\nsources = []\nnodes = 1\ncores = 1\nthreads = 1\nlatencies = "no.csv"', "No such file"),
     ],
 )
@@ -128,8 +128,8 @@ def test_what_machine_refuses(tmp_path):
     there = tmp_path / "there.toml"
     there.touch()
     for words, says in (
-        (["--out", str(there)], "is there already"),
-        (["--out", str(tmp_path / "m.txt")], "name ends in .toml"),
+        (["--out", str(there)], "exists already"),
+        (["--out", str(tmp_path / "m.txt")], "must end in .toml"),
     ):
         done = CliRunner().invoke(cli, ["machine", *words])
         assert isinstance(done.exception, UserError) and says in str(done.exception)

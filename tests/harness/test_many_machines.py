@@ -119,7 +119,7 @@ def connection_path() -> str:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--each-machine", "-w", "rw"), "--each-machine needs --scheduler"),
+        (("--each-machine", "-w", "rw"), "--each-machine needs a cluster"),
         (("--scheduler", "local", "--", "true"), "--scheduler needs the locks to compare"),
     ],
 )

@@ -159,7 +159,7 @@ def test_lines_that_are_locks_share_a_workload_and_others_have_their_own() -> No
     [
         ("speed = 3", "", "speed: is not a key"),
         ("threads = 0", "", "threads: is 0"),
-        ("", 'same = ["BA", "stock"]', "needs one of better, same"),
+        ("", 'same = ["BA", "stock"]', "needs exactly one of better, same"),
         ("", 'at = "often"', "may be 'fewest', 'most', 'all'"),
         ("", 'y = "reads"', "no such name 'reads'"),
         ("", 'panels = ["a"]', "no such name 'a'"),
@@ -255,7 +255,7 @@ def test_what_cannot_be_told_says_why() -> None:
     rule = f"better = {PAIR}\n"
     assert judged(rule, 1.5, 1.3, 1.7, rounds=3).why.endswith("3 rounds, where 6 are needed")
     few = judged(rule + "needs = 16", 1.5, 1.3, 1.7)
-    assert (few.outcome, few.why) == (OPEN, "It shows from 16 processors on, and here were 4 processors")
+    assert (few.outcome, few.why) == (OPEN, "It needs at least 16 processors, and the machine has 4 processors")
     assert judged(rule).why == "BA to stock with 4 threads: crashed: it died"
 
 

@@ -39,7 +39,7 @@ def test_a_machine_of_the_user_s_own(tmp_path):
     (tmp_path / "m.csv").write_text("10,40\n40,10\n")
     assert machines.find(MACHINES, str(file)).latency_ns == ((10, 40), (40, 10))
     (tmp_path / "m.csv").write_text("10,40\n40\n")
-    with pytest.raises(UserError, match="2 cores are not 2 rows"):
+    with pytest.raises(UserError, match="2 cores need 2 rows"):
         machines.find(MACHINES, str(file))
 
 

@@ -46,7 +46,7 @@ def test_a_rule_is_judged_draw_by_draw_and_by_the_median():
 
 @pytest.mark.parametrize("text", ["a@8 > b@8", "a@8 / b@8 >= x", "a / b >= 1", "a@8 / b@8 == 1"])
 def test_what_is_no_rule(text):
-    with pytest.raises(UserError, match="is no rule"):
+    with pytest.raises(UserError, match="is not a rule"):
         statements.Rule.of(text)
 
 

@@ -32,7 +32,7 @@ _OF_THE_WHOLE = ("each_machine", "fail_below")
 def check(request: Request) -> None:
     """What can't be done on several machines is said before anything is started."""
     if request.each_machine and not request.scheduler:
-        raise UserError("--each-machine needs --scheduler, which names the cluster that has the machines")
+        raise UserError("--each-machine needs a cluster: name its scheduler with --scheduler")
     named = request.locks or request.mutexes or request.conds or request.policies or request.ranges
     if request.scheduler and (request.command or request.server) and not named:
         raise UserError("--scheduler needs the locks to compare, as in --rwlock auto,ba or --mutex auto,mcs")
@@ -40,9 +40,9 @@ def check(request: Request) -> None:
 
 def check_resumed(path: Path, about: Mapping[str, Any], scheduler: str | None) -> None:
     if scheduler and ON_CLUSTER not in about:
-        raise UserError(f"the campaign in {path} is one of this machine alone: drop --scheduler")
+        raise UserError(f"the campaign in {path} was started without a cluster: drop --scheduler")
     if ON_CLUSTER in about and not scheduler:
-        raise UserError(f"the campaign in {path} is measured on a cluster: add {RESUMED}")
+        raise UserError(f"the campaign in {path} was started on a cluster: add {RESUMED}")
 
 
 def without_address(words: list[str]) -> list[str]:

@@ -255,8 +255,8 @@ class Request:
     )  # fmt: skip
     scheduler: str | None = _option(
         RUNS, "--scheduler", stored=False, metavar="ADDRESS",
-        help="Measure on the machines of a Dask cluster, each workload on one of them: the scheduler's address, "
-        "such as tcp://host:8786, or 'local' for a worker on this machine.",
+        help="Measure on a Dask cluster, each workload on one of its machines. ADDRESS is the scheduler's, such as "
+        "tcp://host:8786, or 'local' for a single worker on this machine.",
     )  # fmt: skip
     each_machine: bool = _flag(
         RUNS, "--each-machine", help="With --scheduler: measure every workload on every machine."

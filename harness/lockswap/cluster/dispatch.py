@@ -123,7 +123,7 @@ class Dispatch:
     def _lost(self, task: Task, machine: str) -> None:
         self.losses[task] += 1
         if self.losses[task] >= MOST_LOSSES:
-            self.problems.append(f"{task}: its worker was lost {MOST_LOSSES} times, so it may take machines down")
+            self.problems.append(f"{task}: its worker was lost {MOST_LOSSES} times, so it may be bringing workers down")
             self.says(self.problems[-1])
             return
         self.says(f"the worker on {machine} was lost; {task.name} is measured again from its beginning")

@@ -48,7 +48,7 @@ def measure(order: Order) -> Answer:
     if order.version != VERSION:
         return Answer(problem=f"it has lockswap {VERSION}, not {order.version}; install the same version there")
     if not Path(order.cwd).is_dir():
-        return Answer(problem=f"it has no folder {order.cwd}, in which the command runs")
+        return Answer(problem=f"it lacks the folder {order.cwd}, in which the command runs; create it there")
     with tempfile.TemporaryDirectory(prefix="lockswap-") as place:
         folder = Path(place) / "part"
         folder.mkdir()

@@ -57,7 +57,7 @@ def judge(measured: Measured) -> list[Judged]:
 def _judged(measured: Measured, statement: Statement) -> Judged:
     if measured.processors < statement.needs:
         here = plural(measured.processors, "processor")
-        return Judged(statement, OPEN, f"It shows from {statement.needs} processors on, and here were {here}")
+        return Judged(statement, OPEN, f"It needs at least {statement.needs} processors, and the machine has {here}")
     y = next(one for one in measured.figure.ys if statement.y in ("", one.name))
     compared = list(_compared(measured, statement))
     if not compared:
@@ -75,8 +75,8 @@ def _said(texts: list[str]) -> str:
 
 def _why_none(measured: Measured) -> str:
     if not measured.axis.fitting:
-        return "Every point has more threads than there are processors"
-    return "No two points of it were measured without more threads than processors"
+        return "All its points have more threads than there are processors"
+    return "It compares two points, and at most one was measured with as many processors as threads"
 
 
 def _compared(measured: Measured, statement: Statement) -> Iterator[_Compared]:
@@ -156,13 +156,13 @@ def _times_said(value: float) -> str:
 
 
 def _noisy(ratio: Ratio, outcome: str) -> str:
-    return f", while equals differed by {_times_said(ratio.noise or 1)}" if outcome == OPEN and ratio.hidden else ""
+    return f", but equal runs differed by {_times_said(ratio.noise or 1)}" if outcome == OPEN and ratio.hidden else ""
 
 
 def tally(found: list[Judged]) -> str:
     """'4 statements: 2 hits, 1 miss, 1 can't be told here'."""
     if not found:
-        return "The paper says nothing of it that could be checked"
+        return "The paper says nothing about it that could be checked"
     count = {outcome: sum(one.outcome == outcome for one in found) for outcome in (HIT, MISS, OPEN)}
     said = [f"{count[HIT]} hit", f"{count[MISS]} missed", f"{count[OPEN]} can't be told here"]
     kept = [text for text, outcome in zip(said, (HIT, MISS, OPEN), strict=True) if count[outcome]]

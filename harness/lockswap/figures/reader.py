@@ -48,7 +48,7 @@ def load(path: Path) -> Figure:
         raise UserError(f"{path}: {error}") from error
     figure = parse(data, str(path))
     if figure.name != path.stem:
-        raise UserError(f"{path}: name: is '{figure.name}', but the file is called '{path.name}'")
+        raise UserError(f"{path}: name: is '{figure.name}', but must be the file's name, '{path.stem}'")
     return figure
 
 
@@ -163,14 +163,14 @@ class _Reader:
     def _threads(self, top: Table) -> int | str:
         threads = top.raw("threads")
         if threads is not None and threads != FIT and not (type(threads) is int and threads > 0):
-            self.fail("threads", f"is {threads!r}; it may be a number, or '{FIT}'")
+            self.fail("threads", f"is {threads!r}: give a number, or '{FIT}'")
         return threads or FIT
 
     def _statement(self, table: Table) -> Statement:
         text = table.take("text", str, required=True)
         given = {rule: lines for rule in RULES if (lines := table.raw(rule)) is not None}
         if len(given) != 1:
-            self.fail(table.where, f"needs one of {', '.join(RULES)}")
+            self.fail(table.where, f"needs exactly one of {', '.join(RULES)}")
         ((rule, lines),) = given.items()
         least, most, strict = self._bounds(table, rule)
         statement = Statement(
@@ -232,10 +232,10 @@ class _Reader:
         variants: dict[str, Mapping[str, Any]] = {}
         for line in figure.lines:
             if variants.setdefault(line.variant, line.params) != line.params:
-                self.fail("line.params", f"two lines are of variant '{line.variant}', with other params")
+                self.fail("line.params", f"two lines have the variant '{line.variant}' but different params")
         for y in figure.ys:
             if y.regex and "{set}" not in y.regex and len(figure.lines) > 1 and any(line.set for line in figure.lines):
-                self.fail("y.regex", "needs {set}, since lines have one")
+                self.fail("y.regex", "must contain {set}, since lines have a 'set'")
 
     def _check_names(self, figure: Figure) -> None:
         lines, panels = [line.name for line in figure.lines], [panel.key for panel in figure.panels]

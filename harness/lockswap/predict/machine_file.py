@@ -30,16 +30,16 @@ _UNSURE = 0.5
 
 def run(paths: Paths, out: Path, seconds: float | None) -> int:
     if out.exists():
-        raise UserError(f"{out} is there already; give another file to --out")
+        raise UserError(f"{out} exists already: name another file with --out")
     if out.suffix != ".toml":
-        raise UserError(f"--out {out}: a machine file's name ends in .toml, as in {out.stem}.toml")
+        raise UserError(f"--out {out}: the name of a machine file must end in .toml: use {out.stem}.toml")
     text = tomli_w.dumps(measure(paths, seconds), multiline_strings=True)
     try:
         durable.replace(out, text)
     except OSError as error:
         raise UserError(cannot_write(out, error)) from error
     print(
-        f"lockswap: wrote {out} ({len(text) / 1024:.0f} KB), which has no name of this machine or of a user; "
+        f"lockswap: wrote {out} ({len(text) / 1024:.0f} KB), which names neither this machine nor a user; "
         f"'lockswap predict --machine {out}' reads it",
         file=sys.stderr,
     )
@@ -52,8 +52,8 @@ def measure(paths: Paths, seconds: float | None = None) -> dict[str, Any]:
     if grid.left_out:
         numbers = ", ".join(map(str, grid.left_out))
         print(
-            f"lockswap: note: processors {numbers} are left out, since a machine file has as many cores in each node "
-            "and as many threads in each core",
+            f"lockswap: note: processors {numbers} are left out: in a machine file all nodes have the same number "
+            "of cores, and all cores the same number of threads",
             file=sys.stderr,
         )
     count = len(grid.processors)

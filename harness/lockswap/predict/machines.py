@@ -44,7 +44,7 @@ class Machine:
         else:
             latency = _by_distance(nodes, cores, table["own_core_ns"], table["node_ns"], table["remote_ns"])
         if [len(row) for row in latency] != [nodes * cores] * (nodes * cores):
-            raise UserError(f"{file}: the latencies of {nodes * cores} cores are not {nodes * cores} rows of as many")
+            raise UserError(f"{file}: {nodes * cores} cores need {nodes * cores} rows of {nodes * cores} latencies")
         return cls(file.stem, table["title"], tuple(table["sources"]), nodes, cores, table["threads"], latency,
                    table.get("spread", cls.spread), tuple(table["ghz"]) if "ghz" in table else None,
                    {key: float(ns) for key, ns in table.get("costs", {}).items()})  # fmt: skip
@@ -63,7 +63,7 @@ def find(folder: Path, name: str) -> Machine:
     """By its name, or a file of the user's own."""
     if name.endswith(".toml"):
         if not Path(name).is_file():
-            raise UserError(f"there is no file '{name}'; give a machine's name or a file like those in {folder}")
+            raise UserError(f"there is no file '{name}': give a machine's name, or a file like those in {folder}")
         try:
             return Machine.read(Path(name))
         except (AttributeError, csv.Error, KeyError, OSError, TypeError, ValueError) as error:

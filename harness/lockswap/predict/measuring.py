@@ -61,7 +61,7 @@ def operations(program: Path, processor: int) -> dict[str, Spread]:
 def locks(paths: Paths, program: Path, registry: Registry, processor: int) -> dict[str, dict[str, float]]:
     """By label, then by kind of acquisition: a pair that nobody else wants. The locks take turns."""
     if paths.in_wheel:
-        print(f"lockswap: note: uncontended locks are left out, since a wheel's {PROGRAM} is static", file=sys.stderr)
+        print(f"lockswap: note: uncontended locks aren't measured, since pip's {PROGRAM} is static", file=sys.stderr)
         return {}
     labels = ["none", *(lock.name for lock in registry.rwlocks), *(MUTEX_MARK + m.name for m in registry.mutexes)]
     rounds: dict[str, list[dict[str, float]]] = {label: [] for label in labels}

@@ -71,5 +71,5 @@ def _live(printed: str) -> tuple[float, float, float]:
     """Nanoseconds of a thread for an operation while all threads ran, the share of that time, and over all time."""
     live = _LIVE.search(printed)
     if live is None:
-        raise UserError("pairs printed no live_ns: it needs a processor for each thread")
+        raise UserError("pairs could not be measured, since it needs a processor for each thread: lower --threads")
     return float(live[1]), float(live[2]), float(live[3])

@@ -58,8 +58,8 @@ def run(paths: Paths, request: Request) -> None:
     )
     if most := [n for n in question.threads if n > machine.processors]:
         raise UserError(
-            f"{machine.name} has {machine.processors} hardware threads, so --threads {most[0]} can't be predicted: "
-            "the model has no scheduler"
+            f"--threads {most[0]}: the model needs a hardware thread for each thread, and {machine.name} has "
+            f"{machine.processors}"
         )
     points = model.ask(program, question)
     made = claims.Claims.of(points)
@@ -97,8 +97,8 @@ def _print(question: model.Question, points: list[bands.Point], made: claims.Cla
         least, most = min(c.ratio for c in where), max(c.ratio for c in where)
         console.print(f"{faster} is faster than {slower} with {at} threads: {least:.1f} to {most:.1f} times")
     console.print(
-        f"{len(made.made)} of {made.pairs} pairs are claimed: there {1 - 0.1:.0%} of {question.draws} draws agree. "
-        "docs/predict.md says what is left out.",
+        f"For {len(made.made)} of {made.pairs} pairs {1 - 0.1:.0%} of {question.draws} draws agree which is faster. "
+        "docs/predict.md says what the model leaves out.",
         style="dim",
     )
 

@@ -52,11 +52,11 @@ def run(
 
 def _make(out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is there already; remove it, or name another folder with --out")
+        raise UserError(f"{out} exists already: remove it, or name another folder with --out")
     try:
         out.mkdir(exist_ok=True)
     except OSError as error:
-        raise UserError(f"--out {out}: {error.strerror}; name a folder in one that exists") from error
+        raise UserError(f"--out {out}: {error.strerror}: name a new folder inside an existing one") from error
 
 
 def _report(name: str, out: Path, found: list[Recorded], after: float) -> list[str]:
@@ -64,7 +64,7 @@ def _report(name: str, out: Path, found: list[Recorded], after: float) -> list[s
         late = f" later than {after:g} s after its start" if after else ""
         return [
             f"lockswap record: {name} acquired no lock that lockswap sees{late}, so there is nothing to replay; "
-            f"'lockswap audit -- {name}' says which locks it takes"
+            f"'lockswap audit -- {name}' shows which locks it takes"
         ]
     lines = [line for one in found for line in _process(one)]
     return [*lines, f"Replay it: lockswap predict --replay {out} --machine x5-2 {_locks(found[0])}"]
@@ -80,11 +80,11 @@ def _process(one: Recorded) -> list[str]:
     lines.append(f"  Recording added about {one.pair_ns:.0f} ns to each lock and its release{cost}.")
     if one.full:
         lines.append(
-            f"  The file was full ({one.most_bytes >> 20} MB), so the rest of the run isn't in it: --size makes it "
-            "larger, and --after begins later."
+            f"  The file was full ({one.most_bytes >> 20} MB), so the rest of the run isn't in it: use --size for a "
+            "larger file, or --after to begin later."
         )
     if one.left_out:
-        lines.append(f"  {si(one.left_out)} calls were left out, of signal handlers or of too many locks.")
+        lines.append(f"  {si(one.left_out)} calls were left out: they were in signal handlers, or on too many locks.")
     return lines
 
 

@@ -110,8 +110,8 @@ def _refuse_more_threads_than_processors(question: Question, parts: list[dict]) 
     threads, machine = max(part["threads"] for part in parts), question.machine
     if threads > machine.processors:
         raise UserError(
-            f"{question.record.file}: {threads} threads ran at once, and {machine.name} has {machine.processors} "
-            "hardware threads: the model has no scheduler, so choose a larger machine, or record with fewer threads"
+            f"{question.record.file}: {threads} threads ran at once, but {machine.name} has only {machine.processors} "
+            "hardware threads, and the model has no scheduler: choose a larger machine, or record with fewer threads"
         )
 
 
@@ -198,23 +198,23 @@ def _caveats(question: Question, parts: list[dict], found: list[Replayed]) -> li
     signals = sum(part["signals"] for part in parts)
     elsewhere = sum(part["preempted_ns"] for part in parts)
     lines = [
-        "The program makes the calls that were recorded, also where another order of its threads would have led it to "
-        "others. Work takes as long as it took there, times a factor that is drawn, as is how long threads poll.",
+        "The replay makes the recorded calls, even if the program would have made others under another lock. Work "
+        "takes as long as in the record, times a random factor; how long threads poll is random, too.",
         "glibc's locks are models, too, written from its published algorithms.",
     ]
     if record.full:
-        lines.append(f"The record was full after {time(record.seconds * 1e9)}: what came later isn't replayed.")
+        lines.append(f"The record was full after {time(record.seconds * 1e9)}, so nothing later is replayed.")
     if signals:
-        lines.append("A thread that waited for a condition goes on when the recorded signal is given.")
+        lines.append("A thread that waited for a condition continues at the signal that woke it in the record.")
     if waits:
-        lines.append(f"{plural(waits, 'wait')} for a condition had no recorded signal, and take as long as they took.")
+        lines.append(f"{plural(waits, 'wait')} for a condition had no recorded signal, so each lasts as in the record.")
     if record.failed:
-        lines.append(f"{plural(record.failed, 'try')} for a lock failed: what came of them stays as it was.")
+        lines.append(f"{plural(record.failed, 'try')} for a lock failed in the record, and each fails again here.")
     if elsewhere:
-        lines.append(f"Threads waited {time(elsewhere)} for a processor where it was recorded: that is left out.")
+        lines.append(f"While recording, threads waited {time(elsewhere)} for a processor; this time is left out.")
     lines += [
-        f"{one.point.subject}: in {one.unfinished} of {question.draws} draws threads waited for each other for ever, "
-        "since they can't keep to the recorded calls, so nothing is claimed."
+        f"{one.point.subject}: nothing is claimed, because the recorded order of calls is impossible under it in "
+        f"{one.unfinished} of {question.draws} draws: threads wait for each other for ever."
         for one in found
         if one.unfinished
     ]
@@ -246,7 +246,8 @@ def _print(question: Question, parts: list[dict], found: list[Replayed], made: c
         console.print(line, style="dim")
     part = f"{plural(question.windows, 'part')} of {si(question.calls)} acquisitions" if question.windows > 1 else "all"
     console.print(
-        f"{question.draws} draws replay {part} of the record. docs/replay.md says what is left out.", style="dim"
+        f"{question.draws} draws replay {part} of the record. docs/replay.md says what the model leaves out.",
+        style="dim",
     )
 
 

@@ -26,7 +26,7 @@ class Rule:
     def of(cls, text: str) -> "Rule":
         found = _RULE.fullmatch(text)
         if not found:
-            raise UserError(f"'{text}' is no rule; write it like 'ba@36 / pf-t@36 >= 1.1'")
+            raise UserError(f"'{text}' is not a rule: write it like 'ba@36 / pf-t@36 >= 1.1'")
         top, n, bottom, m, sign, bound = found.groups()
         return cls(text, (top, int(n)), (bottom, int(m)), sign == ">=", float(bound))
 
@@ -106,7 +106,7 @@ def judge(statement: Statement, points: Sequence[Point]) -> list[Outcome]:
         pairs = zip(found[rule.top].rates, found[rule.bottom].rates, strict=True)
         ratios = [a / b for a, b in pairs if b > 0]
         if not ratios:
-            raise UserError(f"statement '{statement.name}': {rule.bottom[0]} has done nothing; give --virtual more")
+            raise UserError(f"statement '{statement.name}': {rule.bottom[0]} did no operation: raise --virtual")
         agree = sum(map(rule.holds, ratios)) / len(ratios)
         outcomes.append(Outcome(statement, rule, Band.of(ratios), agree))
     return outcomes

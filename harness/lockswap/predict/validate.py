@@ -51,11 +51,11 @@ class Request:
 
 def run(paths: Paths, request: Request) -> int:
     if request.out.exists():
-        raise UserError(f"{request.out} is there already; give another file to --validate")
+        raise UserError(f"{request.out} exists already: name another file with --validate")
     most = len(cpus())
     threads = request.threads or _counts(most)
     if max(threads) > most:
-        raise UserError(f"--threads {max(threads)}: {most} processors may be used here, and the model has no scheduler")
+        raise UserError(f"--threads {max(threads)}: the model needs a processor for each, and {most} may be used here")
     model_program, bench = places.program(paths), places.built(paths, paths.apps / WORKLOAD, WORKLOAD)
     subjects = _subjects(model_program, request)
     table, machine = _machine(paths, request.machine)
@@ -156,7 +156,8 @@ def _machine(paths: Paths, file: str | None) -> tuple[dict[str, Any], machines.M
         table = tomllib.loads(Path(file).read_text(encoding="utf-8")) if file.endswith(".toml") else {}
     if "latency_table" not in table:
         raise UserError(
-            f"--validate measures this machine, so --machine takes what 'lockswap machine' wrote, not {file}"
+            f"--validate measures this machine, so {file} won't do: give --machine a file that 'lockswap machine' "
+            "wrote here, or drop it"
         )
     return table, machine
 

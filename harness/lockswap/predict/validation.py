@@ -102,7 +102,7 @@ def read(file: Path) -> Validation:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         if data.get("what") != WHAT or data.get("schema") != SCHEMA:
-            raise UserError(f"{file} is not a file that this version's 'lockswap predict --validate' wrote")
+            raise UserError(f"{file} was not written by this version's 'lockswap predict --validate': validate again")
         points = data.pop("points")
         if missing := [point for point in points if "measured" not in point]:
             raise UserError(f"{file} is unfinished: {len(missing)} predictions were not measured; validate again")
