@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
 for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check explore \
-  campaign package site wheel; do
+  campaign package predict site wheel; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done
@@ -43,6 +43,9 @@ Work on it:
   ./run.sh explore [--scheduler ADDRESS] [-- WORDS]
                         Explore all cases, or those of 'lockswap-explore run WORDS', on all processors of this machine
                         or of a Dask cluster.
+  ./run.sh predict [FOLDER]
+                        Model the locks on the papers' machines, and write a page with plots into build/predictions or
+                        FOLDER. It takes at most 15 minutes on two free cores.
   ./run.sh site [FOLDER]
                         Build the documentation as a site in build/site or FOLDER; open its index.html in a browser.
   ./run.sh package [FOLDER]
@@ -124,6 +127,10 @@ case $command in
     run_check
     ;;
   explore) explore_all "${@:2}" ;;
+  predict)
+    [[ $# -le 2 ]] || die "predict takes one folder (see ./run.sh help)"
+    predict_all "${@:2}"
+    ;;
   site)
     [[ $# -le 2 ]] || die "site takes one folder (see ./run.sh help)"
     build_site "${@:2}"

@@ -37,7 +37,7 @@ TASKS = {
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
     "Use it in production": ["doctor", "service", "off", "metrics"],
-    "Research": ["predict", "machine", "trace-vm"],
+    "Research": ["paper", "predict", "machine", "record", "trace-vm"],
     "Set up a shell": ["completion"],
 }
 
@@ -64,14 +64,14 @@ def cli() -> None:
 
 @cli.command("list", short_help="List locks, mutexes, workloads and variables.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for scripts.")
-@click.argument("name", required=False, metavar="[NAME|ranges|workloads|variables|waits|structures]")
+@click.argument("name", required=False, metavar="[NAME|ranges|workloads|variables|waits|structures|papers]")
 def list_command(as_json: bool, name: str | None) -> None:
     """List all locks and mutexes, or show everything about one of them.
 
     \b
     lockswap list                all locks and mutexes, a line each
     lockswap list cohort         one lock, mutex, range lock, variable or workload
-    lockswap list workloads      also: ranges, variables, waits, structures
+    lockswap list workloads      also: ranges, variables, waits, structures, papers
     """
     from lockswap.base.paths import Paths
     from lockswap.listing import show
@@ -212,17 +212,63 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
     from lockswap.campaign import compare
 
     if resume is not None:
-        context = click.get_current_context()
-        for parameter in context.command.params:
-            source = context.get_parameter_source(parameter.name)
-            is_given = source is click.core.ParameterSource.COMMANDLINE
-            # click before 8.2 says that of an argument without a word, too. A cluster's address may have changed.
-            if is_given and parameter.name != "scheduler" and options.get(parameter.name, ()) != ():
-                what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
-                raise UserError(f"--resume takes its settings from the campaign: drop {what}")
+        _nothing_beside_resume(options)
         scheduler = options["scheduler"]
         return compare.resume(resume, with_report, verbose, scheduler if isinstance(scheduler, str) else None)
     return compare.run(request.Request.from_command_line(options), with_report, verbose)
+
+
+def _nothing_beside_resume(options: dict[str, object]) -> None:
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name)
+        is_given = source is click.core.ParameterSource.COMMANDLINE
+        # click before 8.2 says that of an argument without a word, too. A cluster's address may have changed.
+        if is_given and parameter.name != "scheduler" and options.get(parameter.name, ()) not in ((), None):
+            what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
+            raise UserError(f"--resume takes its settings from the campaign: drop {what}")
+
+
+@cli.command("paper", cls=HeadedCommand, context_settings=SETTINGS, short_help="Measure a paper's figure again.")
+@request.with_some_options(
+    "quick", "threads", "repeats", "seconds", "until", "budget", "pin", "preload", "per_cpu", "name", "out"
+)
+@click.option(
+    "--resume",
+    cls=HeadedOption,
+    heading=request.RECORDS,
+    type=click.Path(path_type=_Path),
+    metavar="DIR",
+    help="Continue an interrupted one.",
+)
+@click.argument("figure", required=False, metavar="[FIGURE]")
+def paper_command(resume: _Path | None, **options: object) -> int:
+    """Measure a figure or table of a paper on this machine: its workload under its locks or variants, drawn with its
+    axes and all its lines. Beside the plot stands what the paper says of it, each as hit, miss, or can't tell here.
+
+    \b
+    lockswap list papers             all figures, a line each, and why some can't be had
+    lockswap paper bravo-3           measure one; the programs that it needs are built or fetched
+    lockswap paper bravo-3 --quick   fewer points, shorter runs, 6 rounds
+
+    The numbers of threads go up to the machine's processors, and beyond, where the plot is grey. The folder is that of
+    a comparison, so 'lockswap report' and 'lockswap export' work with it.
+
+    \b
+    Exit status:
+      0    the figure was measured, whatever the statements' outcome
+      2    bad input, or a figure that can't be had; nothing was run
+      4    no run succeeded
+      130  interrupted; --resume continues
+    """
+    from lockswap.campaign import compare
+
+    if resume is not None:
+        _nothing_beside_resume(options)
+        return compare.resume(resume)
+    if options["figure"] is None:
+        raise UserError("name a figure: 'lockswap paper bravo-3'; 'lockswap list papers' shows all")
+    return compare.run(request.Request.from_command_line(options))
 
 
 @cli.command("report", context_settings=SETTINGS, short_help="Show a comparison or profile again, or compare several.")
@@ -685,6 +731,26 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     metavar="MS",
     help="Virtual milliseconds of each run.",
 )
+@click.option(
+    "--page",
+    type=click.Path(path_type=_Path, file_okay=False),
+    metavar="FOLDER",
+    help="Predict what papers say of locks, and write a page with plots into FOLDER. Takes no lock and no machine.",
+)
+@click.option(
+    "--replay",
+    type=click.Path(path_type=_Path),
+    metavar="FILE",
+    help="Replay a program that 'lockswap record' has recorded, in place of a workload.",
+)
+@click.option(
+    "--calls",
+    type=click.IntRange(100),
+    default=5_000,
+    show_default=True,
+    metavar="N",
+    help="With --replay: acquisitions of each draw. The draws take up to 20 parts of a long record in turn.",
+)
 @click.option("--list", "show_list", is_flag=True, help="List machines and workloads.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option(
@@ -706,6 +772,8 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
 @click.option("--merge", is_flag=True, help="Sum up files of --validate, as those that others sent.")
 @click.argument("files", nargs=-1, type=click.Path(path_type=_Path), metavar="[FILE...]")
 def predict_command(
+    replay: _Path | None,
+    calls: int,
     machine: str | None,
     workload: str,
     writes: float,
@@ -714,6 +782,7 @@ def predict_command(
     threads: str | None,
     draws: int,
     virtual_ms: float,
+    page: _Path | None,
     show_list: bool,
     as_json: bool,
     validate: _Path | None,
@@ -731,8 +800,10 @@ def predict_command(
     lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
     lockswap predict --validate here.json        predict this machine, then measure it
     lockswap predict --merge here.json its.json  how far predictions were right on several machines
+    lockswap predict --page predictions --draws 24
+    lockswap predict --replay lockswap-record --machine x5-2 --mutex mcs,cohort
 
-    See docs/predict.md for what the model covers, and how good its predictions were.
+    See docs/predict.md and docs/replay.md for what the model covers, and how good its predictions were.
     """
     from lockswap.base.paths import Paths
     from lockswap.predict import predict
@@ -746,15 +817,27 @@ def predict_command(
         return validating.merge(files, as_json)
     if files:
         raise UserError(f"'{files[0]}' needs --merge, which sums up files of --validate")
+    if page is not None:
+        if machine or rwlock or mutex or threads or as_json:
+            raise UserError("--page has questions of its own: give it --draws at most")
+        from lockswap.predict.page import write
+
+        print(f"{write(Paths.find(), page, draws)}: modelled, not measured")
+        return None
     if machine is None and validate is None:
         raise UserError("name a machine: --machine x5-2; 'lockswap predict --list' shows all")
+    locks = tuple(tuple(filter(None, (one or "").split(","))) for one in (rwlock, mutex))
+    if replay is not None:
+        from lockswap.predict import replay as replaying
+
+        replaying.run(Paths.find(), replaying.Request(replay, machine, *locks, draws, calls, as_json))
+        return None
     try:
         counts = tuple(sorted({int(n) for n in threads.split(",")})) if threads else ()
     except ValueError:
         counts = (0,)
     if threads and (not counts or counts[0] < 1):
         raise UserError(f"--threads '{threads}' is not a list of numbers; write it like 1,8,36")
-    locks = tuple(tuple(filter(None, (one or "").split(","))) for one in (rwlock, mutex))
     if validate is not None:
         return _validate(validate, machine, counts, locks, draws, virtual_ms, rounds, seconds)
     predict.run(
@@ -832,6 +915,60 @@ def machine_command(out: _Path, seconds: float | None) -> int:
     from lockswap.predict import machine_file
 
     return machine_file.run(Paths.find(), out, seconds)
+
+
+@cli.command("record", context_settings=PASS_ON, short_help="Record a program's lock calls, to replay them.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=_Path),
+    default=_Path("lockswap-record"),
+    show_default=True,
+    metavar="DIR",
+    help="A new folder for the records, one file for each process.",
+)
+@click.option(
+    "--size",
+    "megabytes",
+    type=click.IntRange(1, 1024),
+    default=64,
+    show_default=True,
+    metavar="MB",
+    help="How large each file may become; recording ends when it is full. 1 MB has room for 32,000 acquisitions.",
+)
+@click.option(
+    "--after",
+    type=click.FloatRange(0, 86400),
+    default=0.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Begin to record this long after the start of each process.",
+)
+@_preload
+@_preload_first
+@_command
+def record_command(
+    out: _Path,
+    megabytes: int,
+    after: float,
+    preload: tuple[str, ...],
+    preload_first: tuple[str, ...],
+    command: tuple[str, ...],
+) -> int:
+    """Run a program on glibc's own locks, and record the lock calls of each thread: which lock, in which mode, for how
+    long it was held, and how long the thread worked in between. `lockswap predict --replay` says from that how the
+    program would do under other locks, on a machine that isn't here. The exit status is the program's own.
+
+    \b
+    lockswap record -- ./prog
+    lockswap record --after 5 --size 16 --out trace -- ./server --port 8080
+    lockswap predict --replay trace --machine x5-2 --rwlock ba,bravo-ba
+
+    See docs/replay.md for what is recorded, and what it costs.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.predict import record
+
+    return record.run(Paths.find(), list(command), out, megabytes, after, preload, preload_first)
 
 
 @cli.command("advise", context_settings=PASS_ON, short_help="Try other locks for the slow ones, and write a policy.")

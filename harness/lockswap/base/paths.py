@@ -125,6 +125,11 @@ class Paths:
         return self._built(self.build / "bin" / "lockswap-profile-read")
 
     @property
+    def calls_reader(self) -> Path:
+        """Turns what LOCKSWAP_RECORD leaves behind into JSON."""
+        return self._built(self.build / "bin" / "lockswap-calls-read")
+
+    @property
     def registry(self) -> Path:
         return self._built(self.build / "bin" / "lockswap-registry")
 

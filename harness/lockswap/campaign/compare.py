@@ -16,7 +16,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.text import words
-from lockswap.campaign import execution, many, offer, probe, scan
+from lockswap.campaign import execution, figure_jobs, many, offer, probe, scan
 from lockswap.campaign.jobs import Choices, plan_jobs
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.request import Request
@@ -28,6 +28,7 @@ from lockswap.policy import arms
 from lockswap.recipes.reader import ALL
 from lockswap.records.folder import SCHEMA, Folder
 from lockswap.records.scrub import scrub
+from lockswap.records.status import OK
 from lockswap.report import console, terminal
 from lockswap.run import extra_preload, machine, perf, preload_order, sanitizer, traces
 from lockswap.run.preload import clean_environment, ld_preload
@@ -134,8 +135,13 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
         paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload), tuple(first), policies
     )
     check_tools(setup)
-    jobs, hints = plan_jobs(paths, request, choices)
-    if request.quick and offer.is_wanted(replace(request, quick=False)):
+    if request.figure:
+        jobs, about["figure"] = figure_jobs.plan(paths, request)
+        hints: list[str] = []
+        request = replace(request, threads=list(jobs[0].threads))  # those of this machine, for --resume
+    else:
+        jobs, hints = plan_jobs(paths, request, choices)
+    if request.quick and not request.figure and offer.is_wanted(replace(request, quick=False)):
         whole, _ = plan_jobs(paths, replace(request, workloads=[ALL]), choices)
         hints.append(offer.left_out(jobs, whole))
     scan.refuse_wrong_values(setup, dict.fromkeys(lock for job in jobs for lock in job.locks))
@@ -280,6 +286,8 @@ def _execute(plan: Plan, request: Request, with_report: bool, verbose: bool) -> 
             print(f"lockswap: {line}", file=sys.stderr)
         (plan.folder.path / "gate.xml").write_text(gated.as_junit(), encoding="utf-8")
         return gated.status
+    if "figure" in plan.about:
+        return 0 if any(row.status == OK for row in rows) else gate.NOT_MEASURED
     if why := gate.nothing_measured(findings.campaign):
         print(f"lockswap: no lock was compared: {why}", file=sys.stderr)
         return gate.NOT_MEASURED

@@ -108,7 +108,7 @@ class _Execution:
         if recipe.program_present(paths.apps):
             return None
         self.watcher.starts(f"building {recipe.missing_program(paths.apps)} for {recipe.name}", None)
-        return build(paths, recipe)
+        return build(paths, recipe, self.watcher.says)
 
     def _check_all(self, rounds: Rounds) -> None:
         """Count, under each lock, whether the workload takes it."""

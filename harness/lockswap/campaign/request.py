@@ -160,6 +160,7 @@ class Request:
         "program. Repeatable.",
     )  # fmt: skip
 
+    figure: str | None = _field(None, read=_as_it_is, stored=True, has_words=False)  # of `lockswap paper`
     command: list[str] = _field([], read=_as_it_is, stored=True, has_words=True)
     metrics: list[str] = _list(
         OWN_COMMAND, "--metric", metavar="REGEX",
@@ -298,9 +299,9 @@ class Request:
     @classmethod
     def from_command_line(cls, given: Mapping[str, Any]) -> Self:
         """From what click gives for each field, by its name."""
-        given = dict(given)
+        given = dict.fromkeys(one.name for one in fields(cls)) | given
         # `-- CMD... --metric REGEX` is understood as well, unless --metric was given before the command.
-        if given["command"][-2:-1] == ("--metric",) and not given["metrics"]:
+        if (given["command"] or ())[-2:-1] == ("--metric",) and not given["metrics"]:
             given |= {"metrics": given["command"][-1:], "command": given["command"][:-2]}
         said = [one for one in fields(cls) if given[one.name] is not None]
         return cls(**{one.name: one.metadata["read"](given[one.name], _first_name(one)) for one in said})
@@ -318,13 +319,22 @@ class Request:
 
 def with_options(function: Callable) -> Callable:
     """Decorate a command's function with the options of Request."""
-    for one in reversed(fields(Request)):
-        if shape := one.metadata.get("option"):
-            add = click.option(
-                *shape["names"], one.name, cls=HeadedOption, heading=shape["heading"], **shape["settings"]
-            )
-            function = add(function)
-    return function
+    return with_some_options(*(one.name for one in fields(Request)))(function)
+
+
+def with_some_options(*names: str) -> Callable[[Callable], Callable]:
+    """The same with those of these fields."""
+
+    def decorated(function: Callable) -> Callable:
+        for one in reversed(fields(Request)):
+            if one.name in names and (shape := one.metadata.get("option")):
+                add = click.option(
+                    *shape["names"], one.name, cls=HeadedOption, heading=shape["heading"], **shape["settings"]
+                )
+                function = add(function)
+        return function
+
+    return decorated
 
 
 def _first_name(one: Field) -> str:

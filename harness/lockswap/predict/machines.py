@@ -20,6 +20,8 @@ class Machine:
     cores: int  # of a node
     threads: int  # of a core
     latency_ns: tuple[tuple[float, ...], ...]  # between two cores; to itself: between the core's own threads
+    spread: float = 0.08  # of the logarithm of the latencies, from one machine of this kind to another
+    ghz: tuple[float, float] | None = None  # the frequency with all cores busy at least, and with one at most
     costs: Mapping[str, float] = field(default_factory=dict)  # that were measured there, by the model's names
 
     @property
@@ -44,7 +46,8 @@ class Machine:
         if [len(row) for row in latency] != [nodes * cores] * (nodes * cores):
             raise UserError(f"{file}: the latencies of {nodes * cores} cores are not {nodes * cores} rows of as many")
         return cls(file.stem, table["title"], tuple(table["sources"]), nodes, cores, table["threads"], latency,
-                   costs={key: float(ns) for key, ns in table.get("costs", {}).items()})  # fmt: skip
+                   table.get("spread", cls.spread), tuple(table["ghz"]) if "ghz" in table else None,
+                   {key: float(ns) for key, ns in table.get("costs", {}).items()})  # fmt: skip
 
 
 def _by_distance(nodes: int, cores: int, own: float, near: float, far: float) -> tuple[tuple[float, ...], ...]:

@@ -9,7 +9,7 @@ from rich.table import Table
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.text import si, words
-from lockswap.predict import bands, claims, machines, model, programs, workloads
+from lockswap.predict import bands, claims, machines, model, places, workloads
 
 # Draws, and virtual time of each run: a band of 90 % needs some 200; the first fifth of a run is to warm up.
 DRAWS, VIRTUAL_MS = 200, 5.0
@@ -33,12 +33,9 @@ def show_list(paths: Paths) -> None:
     for heading, lines in (
         (
             "Machines",
-            [
-                (n, machines.find(programs.machines_folder(paths), n).title)
-                for n in machines.names(programs.machines_folder(paths))
-            ],
+            [(n, machines.find(places.machines(paths), n).title) for n in machines.names(places.machines(paths))],
         ),
-        ("Workloads", [(w.name, w.title) for w in workloads.read(programs.workloads_file(paths)).values()]),
+        ("Workloads", [(w.name, w.title) for w in workloads.read(places.workloads(paths)).values()]),
     ):
         table = Table(title=heading, title_justify="left", box=None, show_header=False, pad_edge=False)
         for line in lines:
@@ -47,9 +44,9 @@ def show_list(paths: Paths) -> None:
 
 
 def run(paths: Paths, request: Request) -> None:
-    machine = machines.find(programs.machines_folder(paths), request.machine)
-    workload = workloads.find(programs.workloads_file(paths), request.workload)
-    program = programs.model(paths)
+    machine = machines.find(places.machines(paths), request.machine)
+    workload = workloads.find(places.workloads(paths), request.workload)
+    program = places.program(paths)
     question = model.Question(
         machine,
         workload,

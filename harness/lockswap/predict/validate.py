@@ -20,7 +20,7 @@ from rich.table import Table
 from lockswap.base.errors import UserError, cannot_write
 from lockswap.base.paths import Paths
 from lockswap.base.text import si
-from lockswap.predict import machine_file, machines, model, pairs, programs, validation, workloads
+from lockswap.predict import machine_file, machines, model, pairs, places, validation, workloads
 from lockswap.predict.bands import Band, Subject
 from lockswap.predict.measured import Place
 from lockswap.predict.validation import Validation
@@ -56,7 +56,7 @@ def run(paths: Paths, request: Request) -> int:
     threads = request.threads or _counts(most)
     if max(threads) > most:
         raise UserError(f"--threads {max(threads)}: {most} processors may be used here, and the model has no scheduler")
-    model_program, bench = programs.model(paths), programs.built(paths, paths.apps / WORKLOAD, WORKLOAD)
+    model_program, bench = places.program(paths), places.built(paths, paths.apps / WORKLOAD, WORKLOAD)
     subjects = _subjects(model_program, request)
     table, machine = _machine(paths, request.machine)
     floor = pairs.Loop.measure(bench, 1).ns
@@ -152,7 +152,7 @@ def _machine(paths: Paths, file: str | None) -> tuple[dict[str, Any], machines.M
             file = f"{folder}/this-machine.toml"
             text = tomli_w.dumps(machine_file.measure(paths), multiline_strings=True)
             Path(file).write_text(text, encoding="utf-8")
-        machine = machines.find(programs.machines_folder(paths), file)
+        machine = machines.find(places.machines(paths), file)
         table = tomllib.loads(Path(file).read_text(encoding="utf-8")) if file.endswith(".toml") else {}
     if "latency_table" not in table:
         raise UserError(
@@ -171,7 +171,7 @@ def _predict(
     request: Request,
 ) -> dict[Place, Band]:
     """The benchmark's own loop, which was measured, is work outside the lock."""
-    plain = workloads.find(programs.workloads_file(paths), WORKLOAD)
+    plain = workloads.find(places.workloads(paths), WORKLOAD)
     workload = replace(plain, step_ns=(floor, floor), outside_steps=1)
     found: dict[Place, Band] = {}
     for kind, shares in _WRITES.items():

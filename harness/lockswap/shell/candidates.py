@@ -92,7 +92,17 @@ def policies() -> Names:
 
 def lists() -> Names:
     """What `lockswap list` has beside locks."""
-    yield from ((name, f"list {name}") for name in ("ranges", "workloads", "variables", "waits", "structures"))
+    yield from (
+        (name, f"list {name}") for name in ("ranges", "workloads", "variables", "waits", "structures", "papers")
+    )
+
+
+def figures() -> Names:
+    from lockswap.base.paths import Paths
+    from lockswap.figures import reader
+
+    found = reader.load_all(Paths.find()).values()
+    yield from ((figure.name, figure.title) for figure in found if not figure.missing)
 
 
 def signals() -> Names:

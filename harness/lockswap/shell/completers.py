@@ -43,7 +43,8 @@ VALUES: dict[str, tuple[Callable[[], Names] | str, ...]] = {
     "CAMPAIGN": (of.campaigns, FOLDER),
     "COMMAND": (FILE,),
     "RULES": (of.policies, FILE),
-    "NAME": (of.lists, of.rwlocks, of.mutexes, of.range_locks, of.variables, of.waits, of.workloads),
+    "NAME": (of.lists, of.rwlocks, of.mutexes, of.range_locks, of.variables, of.waits, of.workloads, of.figures),
+    "FIGURE": (of.figures,),
 }
 
 

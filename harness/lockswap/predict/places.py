@@ -1,4 +1,4 @@
-"""Where predictions have their programs and data: what is built for them alone, and the files of predict/."""
+"""Where the programs and the files of predictions are."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,23 @@ from lockswap.base.paths import Paths
 MODEL = "lockswap-model"
 
 
-def model(paths: Paths) -> Path:
+def machines(paths: Paths) -> Path:
+    return paths.root / "predict" / "machines"
+
+
+def workloads(paths: Paths) -> Path:
+    return paths.root / "predict" / "workloads.toml"
+
+
+def statements(paths: Paths) -> Path:
+    return paths.root / "predict" / "statements.toml"
+
+
+def advice(paths: Paths) -> Path:
+    return paths.root / "predict" / "advice.csv"
+
+
+def program(paths: Paths) -> Path:
     return built(paths, paths.build / "bin" / MODEL, MODEL)
 
 
@@ -22,11 +38,3 @@ def built(paths: Paths, program: Path, target: str) -> Path:
     if not program.is_file():
         raise UserError(f"{target} is not installed: predict from a source tree that './run.sh build' has built")
     return program
-
-
-def machines_folder(paths: Paths) -> Path:
-    return paths.root / "predict" / "machines"
-
-
-def workloads_file(paths: Paths) -> Path:
-    return paths.root / "predict" / "workloads.toml"
