@@ -50,9 +50,8 @@ def test_a_quick_campaign_has_the_rounds_that_an_interval_needs():
 
 def test_what_is_stored_asks_for_the_same():
     request = asked(*EVERY_OPTION)
-    unsaid = [
-        one.name for one in dataclasses.fields(Request) if getattr(request, one.name) == getattr(Request(), one.name)
-    ]
+    said_here = [one for one in dataclasses.fields(Request) if "option" in one.metadata or one.name == "command"]
+    unsaid = [one.name for one in said_here if getattr(request, one.name) == getattr(Request(), one.name)]
     assert not unsaid, "an option that is not in the list above"
     stored = tomllib.loads(tomli_w.dumps(request.stored()))
     assert Request.from_stored(stored) == dataclasses.replace(
