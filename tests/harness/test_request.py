@@ -39,7 +39,7 @@ EVERY_OPTION = (
     "--budget", "2", "--pin", "compact", "--numactl", "-i all", "--preload", "jemalloc",
     "--preload-first", "libfirst.so", "--seed", "0", "--per-cpu",
     "--fail-below", "0.97", "--name", "n", "--out", "o", "--perf-record", "--pairs", "--markdown", "--warmup", "2",
-    "--versus", "old -x", "--scan", "A=1,2", "--policy", "p.policy", "prog", "-x",
+    "--versus", "old -x", "--peer", "q", "--scan", "A=1,2", "--policy", "p.policy", "prog", "-x",
 )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def test_campaigns_of_today_find_their_keys():
     names = (
         "workloads locks mutexes conds ranges wait threads repeats seconds timeout pin numactl preload quick seed "
         "command metrics better until budget against fail_below per_cpu server ready ready_timeout load stop "
-        "stop_timeout prepare cleanup perf_record pairs warmup versus scan preload_first policies"
+        "stop_timeout prepare cleanup perf_record pairs warmup versus scan preload_first policies peers"
     )
     assert set(asked(*EVERY_OPTION).stored()) == set(names.split())
     flags = dict.fromkeys(("quick", "per_cpu", "perf_record", "pairs"), False)
