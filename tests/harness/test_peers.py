@@ -12,6 +12,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.registry import Registry
 from lockswap.base.selection import parse
 from lockswap.findings import gate, loading
+from lockswap.findings.picture import Picture
 from lockswap.recipes import reader
 from lockswap.records.folder import Folder
 
@@ -57,6 +58,12 @@ def test_a_label_of_a_peer():
     assert kinds_of(["peer:built-in"]) == frozenset()
 
 
+def test_beside_peers_a_mutex_is_called_as_without_them():
+    picture = Picture(["mutex:mcs", "peer:built-in"], "mutex:pthread", "glibc's", [])
+    assert [picture.short(lock) for lock in picture.locks] == ["mcs", "peer:built-in"]
+    assert picture.title == "mutexes vs glibc's"
+
+
 def test_peers_run_beside_the_locks_and_without_the_library(compared):
     rows, about, done = compared("-l", "ba")
     assert done.returncode == 0, done.stderr
@@ -94,7 +101,7 @@ def test_peers_are_judged_as_locks_are_but_not_by_the_gate(compared, repo):
     ],
 )
 def test_a_peer_that_is_not_there(lockswap, workload, options, says):
-    assert says in one_line_error(lockswap("compare", "-l", "ba", *options))
+    assert says in one_line_error(lockswap.inside("compare", "-l", "ba", *options))
 
 
 @pytest.mark.parametrize(
@@ -115,4 +122,4 @@ def test_wrong_peers(recipe, peers, says):
 
 
 def test_a_list_shows_them(lockswap, workload):
-    assert "built-in, absent" in lockswap("list", "rw").stdout
+    assert "built-in, absent" in lockswap.inside("list", "rw").stdout
