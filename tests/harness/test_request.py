@@ -39,7 +39,7 @@ EVERY_OPTION = (
     "--budget", "2", "--pin", "compact", "--numactl", "-i all", "--preload", "jemalloc",
     "--preload-first", "libfirst.so", "--seed", "0", "--per-cpu",
     "--fail-below", "0.97", "--name", "n", "--out", "o", "--perf-record", "--pairs", "--markdown", "--warmup", "2",
-    "--versus", "old -x", "--scan", "A=1,2", "--policy", "p.policy", "--scheduler", "local",
+    "--versus", "old -x", "--peer", "q", "--scan", "A=1,2", "--policy", "p.policy", "--scheduler", "local",
     "--each-machine", "prog", "-x",
 )  # fmt: skip
 
@@ -66,7 +66,8 @@ def test_campaigns_of_today_find_their_keys():
     names = (
         "workloads locks mutexes conds ranges wait threads repeats seconds timeout pin numactl preload quick seed "
         "command metrics better until budget against fail_below per_cpu server ready ready_timeout load stop "
-        "stop_timeout prepare cleanup perf_record pairs warmup versus scan preload_first policies each_machine figure"
+        "stop_timeout prepare cleanup perf_record pairs warmup versus scan preload_first policies each_machine figure "
+        "peers"
     )
     assert set(dataclasses.replace(asked(*EVERY_OPTION), figure="f").stored()) == set(names.split())
     flags = dict.fromkeys(("quick", "per_cpu", "perf_record", "pairs", "each_machine"), False)
