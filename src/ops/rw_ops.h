@@ -133,9 +133,15 @@ class RwLockOps {
   }
 
   static int wrlock(pthread_rwlock_t* l) noexcept {
-    Count::on(l, Event::call);
-    const Below below = Contract::fast_write(frame(l));
-    return below == Below::in ? acquired_fast<Hold::write>(l) : slow_wrlock(l, below);
+    if constexpr (FastWriteCore<decltype(Frame::core)>) {
+      Count::on(l, Event::call);
+      const Below below = Contract::fast_write(frame(l));
+      return below == Below::in ? acquired_fast<Hold::write>(l) : slow_wrlock(l, below);
+    }
+    if (!ours(l)) [[unlikely]]
+      return system_rwlock.wrlock(l);
+    const int error = Contract::write_lock(frame(l));
+    return error == 0 ? acquired_fast<Hold::write>(l) : error;
   }
   // Where the fast stage has begun nothing, or has the lock below.
   [[gnu::noinline]] static int slow_wrlock(pthread_rwlock_t* l, Below below) noexcept {
