@@ -3,8 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check campaign package \
-  site wheel; do
+for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check explore \
+  campaign package predict site wheel; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done
@@ -40,6 +40,12 @@ Work on it:
   ./run.sh lint [--full]
                         Run the linters; with --full, clang-tidy on all files instead of those that changed.
   ./run.sh check        Check the locks with other tools: ThreadSanitizer, spin and ESBMC.
+  ./run.sh explore [--scheduler ADDRESS] [-- WORDS]
+                        Explore all cases, or those of 'lockswap-explore run WORDS', on all processors of this machine
+                        or of a Dask cluster.
+  ./run.sh predict [FOLDER]
+                        Model the locks on the papers' machines, and write a page with plots into build/predictions or
+                        FOLDER. It takes at most 15 minutes on two free cores.
   ./run.sh site [FOLDER]
                         Build the documentation as a site in build/site or FOLDER; open its index.html in a browser.
   ./run.sh package [FOLDER]
@@ -119,6 +125,11 @@ case $command in
   check)
     one_option '' "${@:2}"
     run_check
+    ;;
+  explore) explore_all "${@:2}" ;;
+  predict)
+    [[ $# -le 2 ]] || die "predict takes one folder (see ./run.sh help)"
+    predict_all "${@:2}"
     ;;
   site)
     [[ $# -le 2 ]] || die "site takes one folder (see ./run.sh help)"

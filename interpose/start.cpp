@@ -5,12 +5,15 @@
 #include <cstring>
 #include <pthread.h>
 
+#include "calls/start.h"
+#include "config/calls.h"
 #include "config/config.h"
 #include "config/delay.h"
 #include "config/metrics.h"
 #include "config/policy.h"
 #include "config/profile_folder.h"
 #include "interpose/bypasses.h"
+#include "interpose/calls.h"
 #include "interpose/delayed.h"
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
@@ -157,6 +160,7 @@ void choose() noexcept {
   if (profile_folder() != nullptr) begin_profile(rwlock, choice, waits);
   if (delay() != nullptr) begin_delays(*delay(), rwlock, choice);
   if (metrics_folder() != nullptr) begin_metrics(config, rwlock, choice);
+  if (calls_folder() != nullptr) begin_calls(rwlock, choice);
   chosen.functions = {rwlock, *choice.mutex, *choice.cond, *choice.old_cond};
 }
 
@@ -171,6 +175,7 @@ void in_forked_child() noexcept {
   thread_id();  // the survivor must be known before there are other threads
   profile::forked();
   metrics::forked();
+  calls::forked();
   delayed::forked();
   range_forked();
   if (config.stats != nullptr) {
@@ -189,6 +194,7 @@ __attribute__((constructor)) void on_load() {
 __attribute__((destructor)) void on_exit() {
   profile::end();
   metrics::end();
+  calls::end();
   if (delay() != nullptr && config.verbose) delayed::report();
   if (config.verbose) say_changed_processors();
   if (config.stats == nullptr && !config.verbose) return;

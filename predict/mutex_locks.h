@@ -43,7 +43,7 @@ class ContractedMutex final : public Lock {
 template <template <class, class> class Core>
 void add_mutex(const std::string& name, NamedLocks& to) {
   const auto add = [&]<class W>() {
-    to.push_back({name, "mutex", W::kParks, std::make_unique<ContractedMutex<Core, W>>()});
+    predict::add<ContractedMutex<Core, W>>(to, name, "mutex", W::kParks);
   };
   add.template operator()<Spin<cost::Modelled>>();
   add.template operator()<Park<cost::Modelled>>();

@@ -45,9 +45,9 @@ struct CompareExchange {
 }  // namespace
 
 void add_raw(NamedLocks& to) {
-  to.push_back({"fetch-add", "raw", false, std::make_unique<Raw<1, Add>>()});
-  to.push_back({"fetch-add-5", "raw", false, std::make_unique<Raw<5, Add>>()});
-  to.push_back({"compare-exchange", "raw", false, std::make_unique<Raw<1, CompareExchange>>()});
+  add<Raw<1, Add>>(to, "fetch-add", "raw");
+  add<Raw<5, Add>>(to, "fetch-add-5", "raw");
+  add<Raw<1, CompareExchange>>(to, "compare-exchange", "raw");
 }
 
 }  // namespace lockswap::predict

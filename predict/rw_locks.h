@@ -26,17 +26,13 @@ using cost::Modelled;
 void prepare_readers_table();
 
 template <class W, class Below>
-class ContractedRwlock final : public Lock {
+class ContractedRwlock : public Lock {
   using Contract = RwContract<Modelled, W, Below, CountNothing>;
-  using Frame = typename Contract::Frame;
 
  public:
   void begin() override {
     prepare_readers_table();
-    Contract::prepare();
-    f_ = new (cost::zeroed(sizeof(Frame))) Frame{};
-    Contract::begin(*f_);
-    if constexpr (requires { f_->core.use(); }) f_->core.use();
+    begin_at(*new (cost::zeroed(sizeof(Frame))) Frame{});
   }
   void read() override {
     std::uint32_t rest = Contract::fast_read(*f_);
@@ -54,6 +50,15 @@ class ContractedRwlock final : public Lock {
   }
   void write_unlock() override { Contract::write_unlock(*f_); }
 
+ protected:
+  using Frame = typename Contract::Frame;
+  void begin_at(Frame& f) {
+    f_ = &f;
+    Contract::prepare();
+    Contract::begin(*f_);
+    if constexpr (requires { f_->core.use(); }) f_->core.use();
+  }
+
  private:
   Frame* f_ = nullptr;
 };
@@ -63,7 +68,7 @@ void add_forms(const std::string& name, NamedLocks& to) {
   using W = Wait<Modelled>;
   using Any = Core<Modelled, W>;
   const auto add = [&]<class Below>(const std::string& full) {
-    to.push_back({full, "rwlock", W::kParks, std::make_unique<ContractedRwlock<W, Below>>()});
+    predict::add<ContractedRwlock<W, Below>>(to, full, "rwlock", W::kParks);
   };
   if constexpr (has_direct_form(kWords)) {
     add.template operator()<Unbiased<Modelled, Any, CountNothing>>(name);

@@ -1,33 +1,18 @@
 #include "predict/session.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "predict/input.h"
+#include "predict/replay_session.h"
 #include "predict/workload.h"
 
 namespace lockswap::predict {
 
 namespace {
-
-[[noreturn]] void fail(const std::string& why) {
-  std::fprintf(stderr, "lockswap-model: %s\n", why.c_str());
-  std::exit(2);
-}
-
-double number() {
-  double n = 0;
-  if (!(std::cin >> n)) fail("a number is missing at the end of the input");
-  return n;
-}
-std::string word() {
-  std::string w;
-  if (!(std::cin >> w)) fail("a word is missing at the end of the input");
-  return w;
-}
 
 class Reader {
  public:
@@ -60,7 +45,7 @@ class Reader {
       for (const NamedLock& l : locks_) {
         if (!l.parks) std::printf("%s %s\n", l.kind.c_str(), l.name.c_str());
       }
-    } else {
+    } else if (!replay_.reads(w, costs_, locks_)) {
       read_workload(w);
     }
   }
@@ -111,6 +96,13 @@ class Reader {
       workload_.lines = static_cast<int>(number());
     } else if (w == "ring") {
       workload_.ring = number() != 0;
+    } else if (w == "locks") {
+      workload_.locks = static_cast<int>(number());
+    } else if (w == "own") {
+      workload_.own = number() != 0;
+    } else if (w == "writers") {
+      workload_.writers = static_cast<int>(number());
+      workload_.outside_of_writers = number();
     } else {
       fail("'" + w + "' is not known here");
     }
@@ -125,25 +117,27 @@ class Reader {
     const auto cores = static_cast<std::size_t>(costs_.cores());
     if (costs_.transfer.size() != cores * cores)
       fail("'transfer' needs a number for each two cores");
-    for (NamedLock& l : locks_) {
+    for (const NamedLock& l : locks_) {
       if (l.name != name || l.kind != kind || l.parks != (how == "sleep")) continue;
-      print(predict::run(costs_, *l.lock, workload_, threads, ns));
+      print(predict::run(costs_, l, workload_, threads, ns));
       return;
     }
     fail("there is no " + kind + " '" + name + "'");
   }
   static void print(const Outcome& o) {
     std::printf(
-        "{\"reads\":%llu,\"writes\":%llu,\"ns\":%.0f,\"least\":%llu,\"most\":%llu,\"node\":%llu,"
+        "{\"reads\":%llu,\"writes\":%llu,\"ns\":%.0f,\"least\":%llu,\"most\":%llu,"
+        "\"deviation\":%.4g,\"node\":%llu,"
         "\"remote\":%llu,"
         "\"memory\":%llu,\"hits\":%llu,\"sleeps\":%llu}\n",
-        n(o.reads), n(o.writes), o.ns, n(o.least), n(o.most), n(o.counts.transfers[0]),
+        n(o.reads), n(o.writes), o.ns, n(o.least), n(o.most), o.deviation, n(o.counts.transfers[0]),
         n(o.counts.transfers[1]), n(o.counts.transfers[2]), n(o.counts.hits), n(o.counts.sleeps));
   }
   static unsigned long long n(std::uint64_t v) { return v; }
 
   cost::Costs costs_;
   Workload workload_;
+  ReplaySession replay_;
   NamedLocks locks_;
 };
 

@@ -5,11 +5,13 @@
 //   transfer N ns ...             from core 0 to each, from core 1 ...
 //   cost NAME ns                  as in cost/machine.h
 //   arbitration first_come|nearest|random
-//   writes SHARE, inside NS, outside NS, varies 0|1, lines N, ring 0|1
+//   writes SHARE, inside NS, outside NS, varies 0|1, lines N, ring 0|1, locks N, own 0|1
+//   writers N NS                  how many threads do nothing but write, and their work outside
 //   full 0|1                      whether other threads are on the hardware threads that are left
 //   seed N
 //   run LOCK rwlock|mutex|raw poll|sleep THREADS NS
 //   list                          the names of the locks
+// The words of replays are in replay_session.h.
 #pragma once
 
 #include "predict/lock.h"

@@ -1,8 +1,10 @@
 #include "predict/workload.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -19,14 +21,23 @@ struct alignas(128) Line {
 
 class Run {
  public:
-  Run(Lock& lock, const Workload& workload, int threads, double warm)
-      : lock_(lock),
-        workload_(workload),
+  Run(const NamedLock& lock, const Workload& workload, int threads, double warm)
+      : workload_(workload),
         threads_(threads),
         warm_(warm),
+        guarded_(static_cast<std::size_t>(workload.own ? threads : workload.locks)),
         done_(static_cast<std::size_t>(threads)),
-        turn_(static_cast<std::size_t>(threads)),
-        data_(static_cast<std::size_t>(workload.lines)) {}
+        turn_(static_cast<std::size_t>(threads)) {
+    for (Guarded& g : guarded_) {
+      g.lock = lock.make();
+      g.data = std::vector<Line>(static_cast<std::size_t>(workload.lines));
+    }
+  }
+
+  void begin() {
+    for (Guarded& g : guarded_)
+      g.lock->begin();
+  }
 
   void thread(int i) {
     for (std::uint64_t round = 0; machine.goes_on(); ++round) {
@@ -35,13 +46,14 @@ class Run {
         machine.begin_counting();
       }
       if (workload_.ring && !wait_for_turn(i, round)) return;
-      const bool writes = is_write();
-      section(writes);
+      const bool writes = is_write(i);
+      section(guarded_[chosen(i)], writes);
       if (counts_)
         ++(writes ? done_[static_cast<std::size_t>(i)].writes
                   : done_[static_cast<std::size_t>(i)].reads);
       if (workload_.ring) pass_turn(i);
-      if (workload_.outside > 0) machine.work(workload_.outside * share_outside());
+      const double outside = is_writer(i) ? workload_.outside_of_writers : workload_.outside;
+      if (outside > 0) machine.work(outside * share_outside());
     }
   }
 
@@ -55,6 +67,7 @@ class Run {
       o.least = std::min(o.least, d.reads + d.writes);
       o.most = std::max(o.most, d.reads + d.writes);
     }
+    o.deviation = deviation(static_cast<double>(o.reads + o.writes) / threads_);
     for (int i = 0; i < threads_; ++i) {
       const cost::Counts& c = machine.counts(i);
       for (std::size_t k = 0; k < c.transfers.size(); ++k)
@@ -69,30 +82,50 @@ class Run {
   struct Done {
     std::uint64_t reads = 0, writes = 0;
   };
+  struct Guarded {
+    std::unique_ptr<Lock> lock;
+    std::vector<Line> data;
+    int inside = 0;  // readers; -1: a writer
+  };
 
-  bool is_write() {
+  double deviation(double mean) const {
+    double squares = 0;
+    for (const Done& d : done_) {
+      const double off = static_cast<double>(d.reads + d.writes) - mean;
+      squares += off * off;
+    }
+    return mean > 0 ? std::sqrt(squares / threads_) / mean : 0;
+  }
+  std::size_t chosen(int thread) {
+    if (workload_.own) return static_cast<std::size_t>(thread);
+    if (guarded_.size() == 1) return 0;
+    return std::uniform_int_distribution<std::size_t>(0, guarded_.size() - 1)(machine.random());
+  }
+  bool is_writer(int thread) const { return thread < workload_.writers; }
+  bool is_write(int thread) {
+    if (workload_.writers > 0) return is_writer(thread);
     if (workload_.write_share <= 0) return false;
     return std::bernoulli_distribution(std::min(1.0, workload_.write_share))(machine.random());
   }
   double share_outside() {
     return workload_.varies ? std::uniform_real_distribution<double>(0, 2)(machine.random()) : 1;
   }
-  void section(bool writes) {
-    writes ? lock_.write() : lock_.read();
-    enter(writes);
-    for (Line& line : data_)
+  void section(Guarded& g, bool writes) {
+    writes ? g.lock->write() : g.lock->read();
+    enter(g, writes);
+    for (Line& line : g.data)
       machine.access(&line, writes ? Access::write : Access::read);
     if (workload_.inside > 0) machine.work(workload_.inside);
-    inside_ = writes ? 0 : inside_ - 1;
-    writes ? lock_.write_unlock() : lock_.read_unlock();
+    g.inside = writes ? 0 : g.inside - 1;
+    writes ? g.lock->write_unlock() : g.lock->read_unlock();
   }
   // A lock that lets threads in together would look fast.
-  void enter(bool writes) {
-    if (writes ? inside_ != 0 : inside_ < 0) {
+  static void enter(Guarded& g, bool writes) {
+    if (writes ? g.inside != 0 : g.inside < 0) {
       std::fprintf(stderr, "lockswap-model: the lock let a thread in beside a writer\n");
       std::abort();
     }
-    inside_ = writes ? -1 : inside_ + 1;
+    g.inside = writes ? -1 : g.inside + 1;
   }
   // The first thread of the ring begins its first round at once. Returns false if the run is over.
   bool wait_for_turn(int i, std::uint64_t round) {
@@ -112,24 +145,22 @@ class Run {
   }
 
   static constexpr double kLongest = 1e6;
-  Lock& lock_;
   const Workload& workload_;
   const int threads_;
   const double warm_;
   bool counts_ = false;
-  int inside_ = 0;  // readers; -1: a writer
+  std::vector<Guarded> guarded_;
   std::vector<Done> done_;
   std::vector<Line> turn_;
-  std::vector<Line> data_;
 };
 
 }  // namespace
 
-Outcome run(const cost::Costs& costs, Lock& lock, const Workload& workload, int threads,
+Outcome run(const cost::Costs& costs, const NamedLock& lock, const Workload& workload, int threads,
             double ns) {
   Run all(lock, workload, threads, ns / 5);
   machine.run(
-      costs, threads, ns, [&lock] { lock.begin(); }, [&all](int i) { all.thread(i); });
+      costs, threads, ns, [&all] { all.begin(); }, [&all](int i) { all.thread(i); });
   return all.outcome(ns);
 }
 

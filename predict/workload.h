@@ -9,15 +9,18 @@
 
 namespace lockswap::predict {
 
-// Threads that take one lock again and again.
+// Threads that take a lock again and again.
 struct Workload {
-  double write_share = 0;  // of the acquisitions
-  double inside = 0;       // work in a section, in nanoseconds
-  double outside = 0;      // work after it
-  bool varies = false;     // the work outside is drawn between 0 and twice that
-  int lines = 1;           // of data that a section reads, or changes
-  bool ring =
-      false;  // a thread takes the lock when the one before it has had it: BRAVO's alternator
+  double write_share = 0;         // of the acquisitions
+  double inside = 0;              // work in a section, in nanoseconds
+  double outside = 0;             // work after it
+  bool varies = false;            // the work outside is drawn between 0 and twice that
+  int lines = 1;                  // of data that a section reads, or changes
+  bool ring = false;              // each thread takes the lock when the one before it has had it
+  int locks = 1;                  // each acquisition is of one of these, drawn at random
+  bool own = false;               // each thread has a lock of its own
+  int writers = 0;                // if any, the first so many threads write, and no other does
+  double outside_of_writers = 0;  // their work
 };
 
 struct Outcome {
@@ -26,10 +29,12 @@ struct Outcome {
   double ns = 0;            // in which they were done
   std::uint64_t least = 0;  // operations of the thread that did the fewest
   std::uint64_t most = 0;
-  cost::Counts counts;  // in that time
+  double deviation = 0;  // the standard deviation of threads' operations, as a share of their mean
+  cost::Counts counts;   // in that time
 };
 
 // Runs it for so many nanoseconds of virtual time, of which the first fifth is to warm up.
-Outcome run(const cost::Costs& costs, Lock& lock, const Workload& workload, int threads, double ns);
+Outcome run(const cost::Costs& costs, const NamedLock& lock, const Workload& workload, int threads,
+            double ns);
 
 }  // namespace lockswap::predict

@@ -41,11 +41,13 @@ OTHERS = {
     "profile": ["src/platform", "recording"],
     # Counters for monitoring, the same.
     "metrics": ["src/platform", "recording"],
+    # The record of all lock calls, the same.
+    "calls": ["src/platform", "recording"],
     # What these and the audit record with.
     "recording": ["src/platform"],
     "interpose": [
         *("src/platform", *LAYERS[LAYERS.index("src/config") :]),
-        *("profile", "metrics", "recording", "include/lockswap"),
+        *("profile", "metrics", "calls", "recording", "include/lockswap"),
     ],
     # A preload library of its own, made of the same symbols.
     "audit": ["src/platform", "src/config", "src/ops", "interpose", "recording"],
@@ -56,7 +58,7 @@ OTHERS = {
     # The second platform: it runs the locks, the locks do not know it.
     "src/multicore": LAYERS,
     # The cost model's programs over it.
-    "predict": [*LAYERS, "src/multicore"],
+    "predict": [*LAYERS, "src/multicore", "calls", "recording"],
     # Benchmarks: plain programs, some of which look into the library.
     "apps": [*LAYERS, "include/lockswap"],
     # What papers made beside locks: structures/README.md. Nothing of the above includes them.
@@ -200,7 +202,7 @@ def missing(root: Path) -> list[str]:
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     tops = (
-        *("src", "recording", "profile", "metrics", "interpose", "audit", "fuzz", "include"),
+        *("src", "recording", "profile", "metrics", "calls", "interpose", "audit", "fuzz", "include"),
         *("apps", "harness", "tests", "tools", STRUCTURES),
     )
     files = [f for top in tops for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES]

@@ -33,8 +33,9 @@ GROUPS = {
         *("docs/installing.md", "docs/license.md", "examples/*"),
     ),
     "Measure": (
-        *("docs/measuring.md", "docs/peers.md", "docs/predict.md", "docs/results.md"),
-        *("docs/recipes.md", "apps/README.md", "results/*"),
+        *("docs/measuring.md", "docs/peers.md", "docs/many-machines.md", "docs/predict.md", "docs/replay.md"),
+        *("docs/papers.md", "docs/results.md", "docs/recipes.md", "apps/README.md"),
+        "results/*",
     ),
     "How it works": (
         *("docs/architecture.md", "docs/interposition.md", "docs/algorithms.md", "docs/algorithms/*"),

@@ -37,7 +37,7 @@ TASKS = {
     "Find the lock that makes a program slow": ["profile", "top", "whatif", "advise", "policy"],
     "Find out why a program hangs, or might": ["why", "audit", "fuzz"],
     "Use it in production": ["doctor", "service", "off", "metrics"],
-    "Research": ["predict", "trace-vm"],
+    "Research": ["paper", "predict", "machine", "record", "trace-vm"],
     "Set up a shell": ["completion"],
 }
 
@@ -64,14 +64,14 @@ def cli() -> None:
 
 @cli.command("list", short_help="List locks, mutexes, workloads and variables.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for scripts.")
-@click.argument("name", required=False, metavar="[NAME|ranges|workloads|variables|waits|structures]")
+@click.argument("name", required=False, metavar="[NAME|ranges|workloads|variables|waits|structures|papers]")
 def list_command(as_json: bool, name: str | None) -> None:
     """List all locks and mutexes, or show everything about one of them.
 
     \b
     lockswap list                all locks and mutexes, a line each
     lockswap list cohort         one lock, mutex, range lock, variable or workload
-    lockswap list workloads      also: ranges, variables, waits, structures
+    lockswap list workloads      also: ranges, variables, waits, structures, papers
     """
     from lockswap.base.paths import Paths
     from lockswap.listing import show
@@ -212,16 +212,63 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
     from lockswap.campaign import compare
 
     if resume is not None:
-        context = click.get_current_context()
-        for parameter in context.command.params:
-            source = context.get_parameter_source(parameter.name)
-            is_given = source is click.core.ParameterSource.COMMANDLINE
-            # click before 8.2 says that of an argument without a word, too.
-            if is_given and options.get(parameter.name, ()) != ():
-                what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
-                raise UserError(f"--resume takes its settings from the campaign: drop {what}")
-        return compare.resume(resume, with_report, verbose)
+        _nothing_beside_resume(options)
+        scheduler = options["scheduler"]
+        return compare.resume(resume, with_report, verbose, scheduler if isinstance(scheduler, str) else None)
     return compare.run(request.Request.from_command_line(options), with_report, verbose)
+
+
+def _nothing_beside_resume(options: dict[str, object]) -> None:
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name)
+        is_given = source is click.core.ParameterSource.COMMANDLINE
+        # click before 8.2 says that of an argument without a word, too. A cluster's address may have changed.
+        if is_given and parameter.name != "scheduler" and options.get(parameter.name, ()) not in ((), None):
+            what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
+            raise UserError(f"--resume takes its settings from the campaign: drop {what}")
+
+
+@cli.command("paper", cls=HeadedCommand, context_settings=SETTINGS, short_help="Measure a paper's figure again.")
+@request.with_some_options(
+    "quick", "threads", "repeats", "seconds", "until", "budget", "pin", "preload", "per_cpu", "name", "out"
+)
+@click.option(
+    "--resume",
+    cls=HeadedOption,
+    heading=request.RECORDS,
+    type=click.Path(path_type=_Path),
+    metavar="DIR",
+    help="Continue an interrupted one.",
+)
+@click.argument("figure", required=False, metavar="[FIGURE]")
+def paper_command(resume: _Path | None, **options: object) -> int:
+    """Measure a figure or table of a paper on this machine: its workload under its locks or variants, drawn with its
+    axes and all its lines. Beside the plot stands what the paper says of it, each as hit, miss, or can't tell here.
+
+    \b
+    lockswap list papers             all figures, a line each, and why some can't be had
+    lockswap paper bravo-3           measure one; the programs that it needs are built or fetched
+    lockswap paper bravo-3 --quick   fewer points, shorter runs, 6 rounds
+
+    The numbers of threads go up to the machine's processors, and beyond, where the plot is grey. The folder is that of
+    a comparison, so 'lockswap report' and 'lockswap export' work with it.
+
+    \b
+    Exit status:
+      0    the figure was measured, whatever the statements' outcome
+      2    bad input, or a figure that can't be had; nothing was run
+      4    no run succeeded
+      130  interrupted; --resume continues
+    """
+    from lockswap.campaign import compare
+
+    if resume is not None:
+        _nothing_beside_resume(options)
+        return compare.resume(resume)
+    if options["figure"] is None:
+        raise UserError("name a figure: 'lockswap paper bravo-3'; 'lockswap list papers' shows all")
+    return compare.run(request.Request.from_command_line(options))
 
 
 @cli.command("report", context_settings=SETTINGS, short_help="Show a comparison or profile again, or compare several.")
@@ -646,7 +693,11 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
 
 
 @cli.command("predict", context_settings=SETTINGS, short_help="Model how locks do on a machine that isn't here.")
-@click.option("--machine", metavar="NAME|FILE.toml", help="The machine; --list shows those that come with lockswap.")
+@click.option(
+    "--machine",
+    metavar="NAME|FILE.toml",
+    help="The machine; --list shows those that come with lockswap, and 'lockswap machine' writes a file of this one.",
+)
 @click.option("--workload", "-w", default="rwbench", show_default=True, metavar="NAME", help="What its threads do.")
 @click.option(
     "--writes",
@@ -680,9 +731,49 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     metavar="MS",
     help="Virtual milliseconds of each run.",
 )
+@click.option(
+    "--page",
+    type=click.Path(path_type=_Path, file_okay=False),
+    metavar="FOLDER",
+    help="Predict what papers say of locks, and write a page with plots into FOLDER. Takes no lock and no machine.",
+)
+@click.option(
+    "--replay",
+    type=click.Path(path_type=_Path),
+    metavar="FILE",
+    help="Replay a program that 'lockswap record' has recorded, in place of a workload.",
+)
+@click.option(
+    "--calls",
+    type=click.IntRange(100),
+    default=5_000,
+    show_default=True,
+    metavar="N",
+    help="With --replay: acquisitions of each draw. The draws take up to 20 parts of a long record in turn.",
+)
 @click.option("--list", "show_list", is_flag=True, help="List machines and workloads.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option(
+    "--validate",
+    type=click.Path(path_type=_Path),
+    metavar="FILE",
+    help="Predict this machine, then measure it, and write both to FILE: each lock back to back, with 1, 2, 4 ... "
+    "threads.",
+)
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="Of --validate.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.05),
+    default=0.25,
+    show_default=True,
+    metavar="S",
+    help="Length of each run of --validate.",
+)
+@click.option("--merge", is_flag=True, help="Sum up files of --validate, as those that others sent.")
+@click.argument("files", nargs=-1, type=click.Path(path_type=_Path), metavar="[FILE...]")
 def predict_command(
+    replay: _Path | None,
+    calls: int,
     machine: str | None,
     workload: str,
     writes: float,
@@ -691,9 +782,15 @@ def predict_command(
     threads: str | None,
     draws: int,
     virtual_ms: float,
+    page: _Path | None,
     show_list: bool,
     as_json: bool,
-) -> None:
+    validate: _Path | None,
+    rounds: int,
+    seconds: float,
+    merge: bool,
+    files: tuple[_Path, ...],
+) -> int | None:
     """Predict how locks scale on a machine that isn't here. The sources of the locks run on a modelled machine, where
     each cache line that moves takes as long as it was measured to take there. All figures are modelled, none measured.
 
@@ -701,37 +798,177 @@ def predict_command(
     lockswap predict --list
     lockswap predict --machine x5-2 --rwlock ba,bravo-ba --writes 0.01
     lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
+    lockswap predict --validate here.json        predict this machine, then measure it
+    lockswap predict --merge here.json its.json  how far predictions were right on several machines
+    lockswap predict --page predictions --draws 24
+    lockswap predict --replay lockswap-record --machine x5-2 --mutex mcs,cohort
 
-    See docs/predict.md for what the model covers, and how good its predictions were.
+    See docs/predict.md and docs/replay.md for what the model covers, and how good its predictions were.
     """
     from lockswap.base.paths import Paths
     from lockswap.predict import predict
 
     if show_list:
         predict.show_list(Paths.find())
-        return
-    if machine is None:
+        return None
+    if merge:
+        from lockswap.predict import validate as validating
+
+        return validating.merge(files, as_json)
+    if files:
+        raise UserError(f"'{files[0]}' needs --merge, which sums up files of --validate")
+    if page is not None:
+        if machine or rwlock or mutex or threads or as_json:
+            raise UserError("--page has questions of its own: give it --draws at most")
+        from lockswap.predict.page import write
+
+        print(f"{write(Paths.find(), page, draws)}: modelled, not measured")
+        return None
+    if machine is None and validate is None:
         raise UserError("name a machine: --machine x5-2; 'lockswap predict --list' shows all")
+    locks = tuple(tuple(filter(None, (one or "").split(","))) for one in (rwlock, mutex))
+    if replay is not None:
+        from lockswap.predict import replay as replaying
+
+        replaying.run(Paths.find(), replaying.Request(replay, machine, *locks, draws, calls, as_json))
+        return None
     try:
         counts = tuple(sorted({int(n) for n in threads.split(",")})) if threads else ()
     except ValueError:
         counts = (0,)
     if threads and (not counts or counts[0] < 1):
         raise UserError(f"--threads '{threads}' is not a list of numbers; write it like 1,8,36")
+    if validate is not None:
+        return _validate(validate, machine, counts, locks, draws, virtual_ms, rounds, seconds)
     predict.run(
         Paths.find(),
-        predict.Request(
+        predict.Request(machine, workload, writes, *locks, counts, draws, virtual_ms, as_json),
+    )
+    return None
+
+
+def _validate(
+    out: _Path,
+    machine: str | None,
+    threads: tuple[int, ...],
+    locks: tuple[tuple[str, ...], ...],
+    draws: int,
+    virtual_ms: float,
+    rounds: int,
+    seconds: float,
+) -> int:
+    from lockswap.base.paths import Paths
+    from lockswap.predict import validate
+
+    context = click.get_current_context()
+    given = {
+        name
+        for name in ("workload", "writes", "draws", "virtual_ms")
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    }
+    if wrong := given & {"workload", "writes"}:
+        raise UserError(f"--validate runs the workload '{validate.WORKLOAD}', reads and writes: drop --{min(wrong)}")
+    return validate.run(
+        Paths.find(),
+        validate.Request(
+            out,
             machine,
-            workload,
-            writes,
-            tuple(filter(None, (rwlock or "").split(","))),
-            tuple(filter(None, (mutex or "").split(","))),
-            counts,
-            draws,
-            virtual_ms,
-            as_json,
+            threads,
+            *locks,
+            draws if "draws" in given else validate.DRAWS,
+            virtual_ms if "virtual_ms" in given else validate.VIRTUAL_MS,
+            rounds,
+            seconds,
         ),
     )
+
+
+@cli.command("machine", context_settings=SETTINGS, short_help="Measure this machine, so that others can model it.")
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=_Path),
+    default=_Path("machine.toml"),
+    show_default=True,
+    metavar="FILE",
+    help="Write to FILE.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.01),
+    metavar="S",
+    help="Spend about S seconds on latencies. Default: 0.2 for each pair of processors, at least 1, at most 60.",
+)
+def machine_command(out: _Path, seconds: float | None) -> int:
+    """Measure this machine, and write one small file that 'lockswap predict --machine FILE' reads, on any machine. It
+    has the latency between each two processors, the topology, and what atomic operations and uncontended locks cost.
+
+    \b
+    lockswap machine
+    lockswap machine --out epyc.toml
+    taskset -c 0-15 lockswap machine
+
+    Only processors that this process may use are measured. The file has no name of the machine or of a user. Measure
+    while nothing else runs.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.predict import machine_file
+
+    return machine_file.run(Paths.find(), out, seconds)
+
+
+@cli.command("record", context_settings=PASS_ON, short_help="Record a program's lock calls, to replay them.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=_Path),
+    default=_Path("lockswap-record"),
+    show_default=True,
+    metavar="DIR",
+    help="A new folder for the records, one file for each process.",
+)
+@click.option(
+    "--size",
+    "megabytes",
+    type=click.IntRange(1, 1024),
+    default=64,
+    show_default=True,
+    metavar="MB",
+    help="How large each file may become; recording ends when it is full. 1 MB has room for 32,000 acquisitions.",
+)
+@click.option(
+    "--after",
+    type=click.FloatRange(0, 86400),
+    default=0.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Begin to record this long after the start of each process.",
+)
+@_preload
+@_preload_first
+@_command
+def record_command(
+    out: _Path,
+    megabytes: int,
+    after: float,
+    preload: tuple[str, ...],
+    preload_first: tuple[str, ...],
+    command: tuple[str, ...],
+) -> int:
+    """Run a program on glibc's own locks, and record the lock calls of each thread: which lock, in which mode, for how
+    long it was held, and how long the thread worked in between. `lockswap predict --replay` says from that how the
+    program would do under other locks, on a machine that isn't here. The exit status is the program's own.
+
+    \b
+    lockswap record -- ./prog
+    lockswap record --after 5 --size 16 --out trace -- ./server --port 8080
+    lockswap predict --replay trace --machine x5-2 --rwlock ba,bravo-ba
+
+    See docs/replay.md for what is recorded, and what it costs.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.predict import record
+
+    return record.run(Paths.find(), list(command), out, megabytes, after, preload, preload_first)
 
 
 @cli.command("advise", context_settings=PASS_ON, short_help="Try other locks for the slow ones, and write a policy.")

@@ -3,12 +3,16 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import cached_property
 
 from lockswap.base.choice import NONE
 from lockswap.base.columns import aligned, described, terminal_width, wrapped
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Family, Lock, RangeLock, Registry
 from lockswap.base.text import plural, words
+from lockswap.figures import reader as figures
+from lockswap.figures.figure import Figure
+from lockswap.predict import advice, places
 from lockswap.recipes import reader
 from lockswap.recipes.recipe import KINDS, Recipe
 
@@ -24,11 +28,13 @@ class Listing:
         self.paths = paths
         self.registry = Registry.load(paths)
         self.workloads = reader.load_all(paths.recipes, paths.structure_recipes)
+        self.advice = advice.read(places.advice(paths))
         self.width = terminal_width()
         self.lists = {
             "ranges": self.ranges,
             "workloads": self.all_workloads,
             "structures": self.structures,
+            "papers": self.papers,
             "variables": self.variables,
             "waits": self.waits,
         }
@@ -56,6 +62,7 @@ class Listing:
                 self.width,
             ),
             *self._elsewhere(),
+            *self._of_papers(),
             *self._left_out(),
         ]
         return lines
@@ -114,6 +121,38 @@ class Listing:
         text = f"Structures that are not locks: 'lockswap list structures' ({plural(count, 'workload')})."
         return wrapped(text, self.width) if count else []
 
+    @cached_property
+    def figures(self) -> dict[str, Figure]:
+        return figures.load_all(self.paths)
+
+    def papers(self) -> list[str]:
+        if not self.figures:
+            return ["There are no figures of papers: apps/recipes/papers is not there."]
+        there = self.figures.values()
+        heads = ("figure", "paper", "is", "what")
+        rows = [(one.name, one.paper, one.number, _what(one)) for one in there]
+        count = sum(not one.missing for one in there)
+        end = f"'lockswap paper NAME' measures one: {count} of {plural(len(rows), 'figure')} and tables."
+        return ["Figures of papers (docs/papers.md)", *aligned([heads, *rows], self.width), *wrapped(end, self.width)]
+
+    def _of_papers(self) -> list[str]:
+        count = sum(not one.missing for one in self.figures.values())
+        text = f"Figures of papers that 'lockswap paper' measures: 'lockswap list papers' ({plural(count, 'figure')})."
+        return wrapped(text, self.width) if count else []
+
+    def _figure(self, figure: Figure) -> list[str]:
+        axis = ", ".join(x.name for x in figure.xs) or "numbers of threads"
+        facts = [
+            ("what", _what(figure)),
+            ("lines", ", ".join(line.name for line in figure.lines)),
+            ("x axis", "" if figure.missing else f"{figure.x_label}: {axis}"),
+            ("y axis", ", ".join(y.name for y in figure.ys)),
+            ("workload", ", ".join(dict.fromkeys(panel.workload for panel in figure.panels))),
+            ("not here", figure.lacks),
+            ("note", figure.note),
+        ]
+        return [f"{figure.name}, {figure.number} of {figure.paper}", *described(facts, self.width)]
+
     def _about_locks(self) -> list[Recipe]:
         return [recipe for recipe in self.workloads.values() if not recipe.of_structures]
 
@@ -149,6 +188,7 @@ class Listing:
             *(self._variable(row) for row in registry.config if row["name"].lower() == typed),
             *(self._workload(one) for one in self.workloads.values() if typed == one.name.lower()),
             *self._variants(typed),
+            *(self._figure(one) for one in self.figures.values() if typed == one.name),
         ]
         for family in (*registry.families(registry.rwlocks), *registry.families(registry.mutexes)):
             if typed in (family.prefix.rstrip("-"), family.prefix + OF.lower(), family.prefix):
@@ -172,6 +212,7 @@ class Listing:
             there |= dict.fromkeys((lock.name, *lock.aliases), lock.name)
         there |= {lock.name: lock.name for lock in registry.range_locks}
         there |= {row["name"]: row["name"] for row in registry.config}
+        there |= {name: name for name in self.figures}
         return registry.unknown("lock, workload or list", name, there, "lockswap list")
 
     def _lock(self, lock: Lock, what: str, option: str) -> list[str]:
@@ -188,6 +229,7 @@ class Listing:
                     ("can", ", ".join(lock.capabilities)),
                     ("bytes", "" if lock.footprint_bytes is None else str(lock.footprint_bytes)),
                     ("source", lock.source),
+                    ("modelled", advice.of(self.advice, option.removeprefix("--"), lock.name)),
                     ("also as", ", ".join(prefix + lock.name for prefix in prefixes)),
                 ],
                 self.width,
@@ -237,6 +279,12 @@ def show(paths: Paths, name: str | None, as_json: bool) -> None:
         print(_json(paths, Registry.load(paths), reader.load_all(paths.recipes, paths.structure_recipes)))
         return
     print("\n".join(Listing(paths).of(name)))
+
+
+def _what(figure: Figure) -> str:
+    if figure.missing:
+        return f"{figure.title}: not here, {figure.missing}"
+    return f"{'model: ' if figure.model else ''}{figure.title}"
 
 
 def _is(lock: Lock, typed: str) -> bool:

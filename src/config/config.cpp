@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "config/auto.h"
+#include "config/calls.h"
 #include "config/delay.h"
 #include "config/environment.h"
 #include "config/metrics.h"
@@ -54,6 +55,13 @@ constexpr Option kOptions[] = {
      "metrics', see 'docs/metrics.md'"},
     {"LOCKSWAP_METRICS_HOLDS", "0 or 1", "0",
      "1: with LOCKSWAP_METRICS, also time how long locks are held"},
+    {"LOCKSWAP_RECORD", "DIR", "",
+     "record the lock calls of each thread in files of this folder; used by 'lockswap record', see "
+     "'docs/replay.md'"},
+    {"LOCKSWAP_RECORD_MB", "1..1024", "64",
+     "with LOCKSWAP_RECORD, how large the file of a process may become, in MB"},
+    {"LOCKSWAP_RECORD_AFTER_MS", "0..86400000", "0",
+     "with LOCKSWAP_RECORD, milliseconds from the start of a process to that of the recording"},
     {"LOCKSWAP_DELAY", "RULE:+5us", "",
      "lengthen each hold of the rule's locks by this time, or with 'after+5us' add it after them; "
      "used by 'lockswap whatif', see 'docs/whatif.md'"},
@@ -187,6 +195,7 @@ void read_stats(Reader& reader, Config& config) noexcept {
 // A folder that is not there is said when the file cannot be made.
 constinit char profile_files[kLongestFile + 1];
 constinit char metrics_files[kLongestFile + 1];
+constinit char calls_files[kLongestFile + 1];
 void read_folder(Reader& reader, const char* name, char* into) noexcept {
   const char* v = environment_value(name);
   if (v == nullptr || !reader.ok()) return;
@@ -205,6 +214,23 @@ void read_metrics(Reader& reader) noexcept {
   if (metrics_files[0] != 0 && profile_files[0] != 0 && reader.ok()) {
     reader.complain(kName, metrics_files)
         << "does not go with LOCKSWAP_PROFILE, which counts more; unset one of the two";
+  }
+}
+
+constinit std::uint32_t calls_mb = 64, calls_after = 0;
+void read_calls(Reader& reader) noexcept {
+  constexpr char kName[] = "LOCKSWAP_RECORD";
+  read_folder(reader, kName, calls_files);
+  reader.number("LOCKSWAP_RECORD_MB", 1, 1024, calls_mb);
+  reader.number("LOCKSWAP_RECORD_AFTER_MS", 0, 86'400'000, calls_after);
+  if (calls_files[0] == 0 || !reader.ok()) return;
+  // They have files of their own, choose by the place of a call, or lengthen what is recorded.
+  for (const char* other :
+       {"LOCKSWAP_PROFILE", "LOCKSWAP_METRICS", "LOCKSWAP_DELAY", "LOCKSWAP_POLICY"}) {
+    if (environment_value(other) == nullptr) continue;
+    reader.complain(kName, calls_files)
+        << "can't be combined with " << other << "; unset one of the two";
+    return;
   }
 }
 
@@ -278,6 +304,9 @@ Options options() noexcept { return {kOptions, static_cast<int>(std::size(kOptio
 const char* profile_folder() noexcept { return profile_files[0] != 0 ? profile_files : nullptr; }
 const char* metrics_folder() noexcept { return metrics_files[0] != 0 ? metrics_files : nullptr; }
 bool metrics_count_holds() noexcept { return metrics_holds; }
+const char* calls_folder() noexcept { return calls_files[0] != 0 ? calls_files : nullptr; }
+std::uint32_t calls_megabytes() noexcept { return calls_mb; }
+std::uint32_t calls_after_ms() noexcept { return calls_after; }
 
 bool read_config(Config& config, const Names& names, char* message, std::uint32_t size) noexcept {
   Reader reader(message, size);
@@ -305,6 +334,7 @@ bool read_config(Config& config, const Names& names, char* message, std::uint32_
   read_stats(reader, config);
   read_folder(reader, "LOCKSWAP_PROFILE", profile_files);
   read_metrics(reader);
+  read_calls(reader);
   read_delayed(reader, message, size);
   return reader.ok();
 }

@@ -140,13 +140,15 @@ concept RwCore = LockCore<Core> &&
     requires(Core& core, const Core& glimpse, std::uint32_t attempt, const Deadline* deadline) {
   // Arrives. Fairness counts from here, unless read_wait arrives anew. Never waits.
   { core.read_arrive() } -> std::same_as<std::uint32_t>;
-  // Goes on with an attempt that did not get the lock. A null deadline means none. Returns true if
-  // the read lock is held; with tokens, `attempt` is then its token. Returns false if the deadline
-  // has passed. The attempt, which may be another number now, then still stands in its place, and
-  // the caller waits again or withdraws it.
+  // Goes on with an attempt that did not get the lock. A null deadline means none, but by default
+  // untimed readers have one, too: their patience (posix/guests.h). Returns true if the read lock
+  // is held; with tokens, `attempt` is then its token. Returns false if the deadline has passed.
+  // The attempt, which may be another number now, then still stands in its place, and the caller
+  // waits again or withdraws it.
   { core.read_wait(attempt, deadline) } -> std::same_as<bool>;
-  // Takes such an attempt back, whether or not its thread has waited. Returns false if it is too
-  // late: the read lock is held and, with tokens, `attempt` is now its token.
+  // Takes such an attempt back, whether or not its thread has waited, and whoever has arrived
+  // since. Returns false if it is too late: the read lock is held and, with tokens, `attempt` is
+  // now its token.
   { core.read_withdraw(attempt) } -> std::same_as<bool>;
 
   core.write_lock();
@@ -158,7 +160,8 @@ concept RwCore = LockCore<Core> &&
   core.write_unlock();
 
   // Racy snapshots for any thread, which may be stale at once. has_readers() may be true when
-  // nobody reads, but is never false while a hold stays.
+  // nobody reads, but is never false while a hold stays. has_writer() is true while a writer holds
+  // the lock, and may be true while one has its turn and waits for readers.
   { glimpse.has_readers() } -> std::same_as<bool>;
   { glimpse.has_writer() } -> std::same_as<bool>;
   // Returns whether a counter is about to overflow, so that readers must be refused (POSIX's

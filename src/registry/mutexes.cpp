@@ -93,8 +93,9 @@ constexpr auto kMutexes = [] {
 Mutexes mutexes() noexcept { return {kMutexes.data(), static_cast<int>(kMutexes.size())}; }
 
 std::size_t footprint_of(const MutexInfo& mutex, const Config& config) noexcept {
-  if (mutex.chosen != nullptr) return footprint_of(*find_mutex(mutex.chosen(config)), config);
-  return sizeof(pthread_mutex_t) + bytes_beside(mutex, config);
+  const MutexInfo* used = mutex.chosen == nullptr ? &mutex : find_mutex(mutex.chosen(config));
+  if (used == nullptr) used = &mutex;  // in a list of one lock (tests/try), which lacks that one
+  return sizeof(pthread_mutex_t) + bytes_beside(*used, config);
 }
 
 const MutexInfo* find_mutex(const char* name) noexcept { return row_named(kMutexes, name); }

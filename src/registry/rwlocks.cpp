@@ -133,8 +133,9 @@ RwLocks rwlocks() noexcept { return {kRwLocks.data(), static_cast<int>(kRwLocks.
 Waits waits() noexcept { return {kWaits.data(), static_cast<int>(kWaits.size())}; }
 
 std::size_t footprint_of(const RwLockInfo& lock, const Config& config) noexcept {
-  if (lock.chosen != nullptr) return footprint_of(*find_rwlock(lock.chosen(config)), config);
-  return sizeof(pthread_rwlock_t) + bytes_beside(lock, config);
+  const RwLockInfo* used = lock.chosen == nullptr ? &lock : find_rwlock(lock.chosen(config));
+  if (used == nullptr) used = &lock;  // in a list of one lock (tests/try), which lacks that one
+  return sizeof(pthread_rwlock_t) + bytes_beside(*used, config);
 }
 
 const RwLockInfo* find_rwlock(const char* name) noexcept { return row_named(kRwLocks, name); }

@@ -11,7 +11,8 @@
 
 namespace lockswap {
 
-// Waiting on an atom of any size.
+// Waiting on an atom of any size. A thread that sleeps notices changes of its lower 32 bits alone,
+// so a change that makes pred true has to change those, too.
 template <class W, class Atom>
 concept WaitsOn = requires(Atom& atom, const Atom* address, Order order,
                            typename Atom::value_type flag, std::uint32_t channel,

@@ -57,7 +57,8 @@
 //                              space_write: the lock for all, a reader-writer lock; range_read,
 //                              range_write: a range lock in its place; change: fault-lock's mutex;
 //                              index_read, index_write: hybrid-rcu's lock of the tree; table: those
-//                              of page tables and files
+//                              of page tables and files; tree: the spin lock inside the range
+//                              lock of tree-full and tree-refined
 // Exit status 2: a bad option, or a trace that cannot be read.
 // Exit status 1: regions or pages are not what the steps of a thread, or of a trace, make in order,
 // a thread has read in another's page what was never written there, an entry is left where no

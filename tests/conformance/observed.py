@@ -18,6 +18,7 @@ OBSERVERS = {
     "profile": ("liblockswap.so", "LOCKSWAP_PROFILE", "{}"),
     "metrics": ("liblockswap.so", "LOCKSWAP_METRICS", "{}"),
     "metrics-holds": ("liblockswap.so", "LOCKSWAP_METRICS", "{}"),
+    "record": ("liblockswap.so", "LOCKSWAP_RECORD", "{}"),
     "stats": ("liblockswap.so", "LOCKSWAP_STATS", "{}/stats"),
     "delay": ("liblockswap.so", "LOCKSWAP_DELAY", "module=*:+1us"),
     "audit": ("liblockswap-audit.so", "LOCKSWAP_AUDIT", "{}/audit"),

@@ -69,7 +69,7 @@ class Copy:
             if (self.build / target_object).exists():
                 continue
             (self.build / target_object).parent.mkdir(parents=True, exist_ok=True)
-            if self._is_the_trees(source):
+            if self._is_the_trees(source) and (BUILD / target_object).exists():
                 (self.build / target_object).symlink_to(BUILD / target_object)
             else:
                 work.append([*words, "-O0", "-g0"])  # it takes longer to compile than to run
@@ -150,6 +150,11 @@ def test_a_reader_writer_lock(grown):
     copy.make("bin/lockswap-explore")
     output("python3", copy.root / "tests/explore/coverage.py", copy.build / "bin")
     explore(copy, "core/central/", "central/", "bravo-asym-central/")
+
+    # What `./run.sh try` has of the registry: a list of that lock alone.
+    copy.make("try/rw-central/bin/lockswap-registry")
+    alone = json.loads(output(copy.build / "try/rw-central/bin/lockswap-registry"))["rwlocks"]
+    assert "central" in {row["name"] for row in alone}
 
     # The example's planted faults, in the explorer of that lock alone.
     shutil.copy(HERE / "central.toml", copy.root / "tests/explore/faults/rw-central.toml")

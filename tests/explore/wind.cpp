@@ -44,6 +44,11 @@ void step(LockUnderTest& lock, Presets& so_far, const std::function<void()>& rou
   machine.search.restart();
   if (!machine.run(s, Bounds{})) {
     std::printf("    before the script begins: %s\n", machine.failure().c_str());
+    if (!so_far.empty()) {
+      std::printf(
+          "      The lock's counters were wound forward. Each needs 24 bits or more: "
+          "tests/explore/wind.h\n");
+    }
     std::fflush(stdout);
     return;
   }

@@ -246,6 +246,16 @@ def test_locks_of_a_program_s_own_futexes_are_seen(lockswap, running):
     assert "syscall()" in texts(found, "futex", NOTE)[0]
 
 
+def test_a_process_whose_first_thread_has_ended_is_looked_at(lockswap, running):
+    pid = running("leave", LD_PRELOAD=str(lockswap.root / "build/liblockswap.so"), LOCKSWAP_MUTEX="auto")
+    deadline = time.monotonic() + 60
+    while " Z " not in Path(f"/proc/{pid}/stat").read_text() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    _, found = ask(lockswap, pid)
+    assert "has loaded" in texts(found, "loaded", OK)[0]
+    assert "started with LOCKSWAP_MUTEX=auto" in str(texts(found, "choice"))
+
+
 def test_a_filter_and_another_root_are_notes(lockswap, running, tmp_path):
     _, found = ask(lockswap, running("filter"))
     assert "@system-service" in texts(found, "seccomp", NOTE)[0]

@@ -26,7 +26,7 @@ def test_a_machine_is_whole(name):
     assert machine.sources and all(machine.sources)
     near = [machine.latency_ns[0][c] for c in range(1, machine.cores)]
     far = [machine.latency_ns[0][c] for c in range(machine.cores, cores)]
-    assert 0 < machine.latency_ns[0][0] < min(near)
+    assert machine.threads == 1 or 0 < machine.latency_ns[0][0] < min(near)
     assert machine.nodes == 1 or max(near) < min(far)
     assert all(abs(machine.latency_ns[a][b] - machine.latency_ns[b][a]) < 0.11 for a in range(cores) for b in range(a))
 

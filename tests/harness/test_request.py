@@ -39,7 +39,8 @@ EVERY_OPTION = (
     "--budget", "2", "--pin", "compact", "--numactl", "-i all", "--preload", "jemalloc",
     "--preload-first", "libfirst.so", "--seed", "0", "--per-cpu",
     "--fail-below", "0.97", "--name", "n", "--out", "o", "--perf-record", "--pairs", "--markdown", "--warmup", "2",
-    "--versus", "old -x", "--peer", "q", "--scan", "A=1,2", "--policy", "p.policy", "prog", "-x",
+    "--versus", "old -x", "--peer", "q", "--scan", "A=1,2", "--policy", "p.policy", "--scheduler", "local",
+    "--each-machine", "prog", "-x",
 )  # fmt: skip
 
 
@@ -54,7 +55,9 @@ def test_what_is_stored_asks_for_the_same():
     ]
     assert not unsaid, "an option that is not in the list above"
     stored = tomllib.loads(tomli_w.dumps(request.stored()))
-    assert Request.from_stored(stored) == dataclasses.replace(request, name=None, out=None, markdown=False)
+    assert Request.from_stored(stored) == dataclasses.replace(
+        request, name=None, out=None, markdown=False, scheduler=None
+    )
     assert request.prepare == [["mk", "a b"], ["two"]] and request.threads == [1, 2] and request.until == 0.05
 
 
@@ -63,10 +66,11 @@ def test_campaigns_of_today_find_their_keys():
     names = (
         "workloads locks mutexes conds ranges wait threads repeats seconds timeout pin numactl preload quick seed "
         "command metrics better until budget against fail_below per_cpu server ready ready_timeout load stop "
-        "stop_timeout prepare cleanup perf_record pairs warmup versus scan preload_first policies peers"
+        "stop_timeout prepare cleanup perf_record pairs warmup versus scan preload_first policies each_machine "
+        "peers"
     )
     assert set(asked(*EVERY_OPTION).stored()) == set(names.split())
-    flags = dict.fromkeys(("quick", "per_cpu", "perf_record", "pairs"), False)
+    flags = dict.fromkeys(("quick", "per_cpu", "perf_record", "pairs", "each_machine"), False)
     assert asked().stored() == {"better": "higher", **flags}
 
 

@@ -193,7 +193,7 @@ def test_the_oldest_glibc_runs_what_is_preloaded_and_what_is_started(venv: Path,
     command = [loader, "--library-path", libraries, "--preload", preload, there / "bin/dash", "-c", "kill -TERM $$"]
     said = call(*command, status=-signal.SIGTERM, LOCKSWAP_MUTEX=mutex, LOCKSWAP_STATS="1")
     assert "lockswap: dash (pid " in said
-    for program in ("registry", "meter", "audit-read", "profile-read"):  # these bring theirs
+    for program in ("registry", "measure", "meter", "audit-read", "calls-read", "profile-read"):  # these bring theirs
         assert "INTERP" not in call("readelf", "-lW", native / f"lockswap/bin/lockswap-{program}")
 
 

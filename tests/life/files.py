@@ -47,6 +47,7 @@ class Writer:
 WRITERS = [
     Writer("statistics", "liblockswap.so", "LOCKSWAP_STATS", "/out", "out.PID", "cannot write LOCKSWAP_ST", again=True),
     Writer("a profile", "liblockswap.so", "LOCKSWAP_PROFILE", "", "PID.0.lockprof", "no file can be made in"),
+    Writer("a record", "liblockswap.so", "LOCKSWAP_RECORD", "", "PID.0.lockcalls", "no file can be made in"),
     Writer("an audit", "liblockswap-audit.so", "LOCKSWAP_AUDIT", "/out", "out.PID.0", "nothing is recorded"),
     Writer(
         "a trace", "liblockswap-fuzz.so", "LOCKSWAP_FUZZ", "/trace", "trace", "a file that can be written",

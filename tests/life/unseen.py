@@ -36,6 +36,7 @@ class Observer:
 
 OBSERVERS = {
     "profile": Observer("liblockswap.so", "LOCKSWAP_PROFILE", "{}"),
+    "record": Observer("liblockswap.so", "LOCKSWAP_RECORD", "{}"),
     "statistics": Observer("liblockswap.so", "LOCKSWAP_STATS", "{}/stats.json"),
     "delay": Observer("liblockswap.so", "LOCKSWAP_DELAY", "module=*:+1us"),
     "audit": Observer("liblockswap-audit.so", "LOCKSWAP_AUDIT", "{}/audit"),

@@ -35,7 +35,7 @@ INCLUDES = [
 
 # Files of the lock product, which may not include a structure, and the ways to spell that include.
 PRODUCT = ("src/locks/rw/ba.h", "interpose/rwlock.cpp", "audit/start.cpp", "fuzz/start.cpp")
-PRODUCT += ("recording/file.cpp", "profile/start.cpp", "metrics/start.cpp")
+PRODUCT += ("recording/file.cpp", "profile/start.cpp", "metrics/start.cpp", "calls/start.cpp")
 PRODUCT += ("apps/rwbench.cpp", "harness/native/meter.c", "tests/unit/rows_test.cpp", "include/lockswap/range_lock.h")
 SPELT = ("rlu/section.h", "structures/src/rlu/section.h", "lockswap/rlu.h")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from subject import COUNTED, HELD_S, MUTEXES, RWLOCKS, SUBJECT, WAITS, by_name, counting, environment, names, run
 
-from lockswap.metrics.folder import is_alive, of_folder
+from lockswap.metrics.folder import is_alive, mapped_by, of_folder
 from lockswap.metrics.labels import REST
 from lockswap.metrics.record import MOST_SERIES, Counts
 
@@ -156,6 +156,15 @@ def test_counts_outlive_a_killed_process(tmp_path: Path) -> None:
     assert is_alive(record, [record]) is False
     assert not record.has_ended
     assert by_name(record)["counted", "exclusive"].acquisitions >= COUNTED - LONGEST_UNSEEN
+
+
+def test_a_process_whose_first_thread_has_ended_is_alive(tmp_path: Path) -> None:
+    with subprocess.Popen([SUBJECT, "count", "leave"], env=counting(tmp_path), stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        (record,) = of_folder(tmp_path).records
+        assert is_alive(record, [record]) is True
+        assert mapped_by(process.pid).samefile(record.path)
+        process.kill()
 
 
 def test_without_the_variable_nothing_is_written(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
@@ -140,12 +141,14 @@ def answers(lines: list[str]) -> list[dict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def drawn(machine: machines.Machine, loop: float, questions: list[list[str]], draws: int) -> list[list[dict]]:
+def drawn(
+    machine: machines.Machine, loop: float, questions: list[list[str]], draws: int, set_by: Callable = setting
+) -> list[list[dict]]:
     """By question, then by draw."""
     asked = [line for q in questions for line in q]
 
     def one(seed: int) -> list[dict]:
-        return answers(setting(machine, seed, loop) + asked)
+        return answers(set_by(machine, seed, loop) + asked)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(zip(*pool.map(one, range(draws)), strict=True))

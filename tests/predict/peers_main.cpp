@@ -1,4 +1,5 @@
 // The locks of other projects on the modelled machine (predict/session.h).
+#include "peers/ping_pong.h"
 #include "peers/rwlocks.h"
 #include "predict/session.h"
 
@@ -6,8 +7,9 @@ namespace lockswap::predict {
 namespace {
 
 template <class L>
-void add(NamedLocks& to, const char* name, const char* kind) {
-  to.push_back({name, kind, false, std::make_unique<L>()});
+void add_rwlock(NamedLocks& to, const char* name) {
+  add<L>(to, name, "rwlock");
+  add<peers::PingPong<L>>(to, name, "ping-pong");
 }
 
 NamedLocks all_peers() {
@@ -18,10 +20,10 @@ NamedLocks all_peers() {
   add<peers::MicroLock>(all, "MicroLock", "mutex");
   add<peers::DistributedMutex>(all, "DistributedMutex", "mutex");
   add<peers::SharedMutex<true>>(all, "SharedMutex", "mutex");
-  add<peers::RwSpinLock>(all, "RWSpinLock", "rwlock");
-  add<peers::SharedMutex<true>>(all, "SharedMutexWritePriority", "rwlock");
-  add<peers::SharedMutex<false>>(all, "SharedMutexReadPriority", "rwlock");
-  add<peers::Guarded>(all, "guarded", "rwlock");
+  add_rwlock<peers::RwSpinLock>(all, "RWSpinLock");
+  add_rwlock<peers::SharedMutex<true>>(all, "SharedMutexWritePriority");
+  add_rwlock<peers::SharedMutex<false>>(all, "SharedMutexReadPriority");
+  add_rwlock<peers::Guarded>(all, "guarded");
   add<peers::FutexMutex>(all, "pthread_mutex", "rwlock");
   add_raw(all);
   return all;

@@ -249,6 +249,15 @@ static NOINLINE void* later(void* unused) {
   return unused;
 }
 
+// --- the first thread ends with the lock, and the process goes on
+
+static NOINLINE void end_first(void) {
+  pthread_t t;
+  pthread_mutex_lock(&a);  // the first thread leaves it locked
+  start(&t, "later", later);
+  pthread_exit(NULL);
+}
+
 // --- a hold of 20 ms again and again, and threads that wait for it; and a lock that is taken often
 
 static NOINLINE void* slow(void* unused) {
@@ -565,6 +574,8 @@ int main(int argc, char** argv) {
     run("one", goes_on, "signals", signals_one, "other", goes_on_too);
   } else if (strcmp(name, "gone") == 0) {
     run("later", later, "forgetful", forgetful, NULL, NULL);
+  } else if (strcmp(name, "first") == 0) {
+    end_first();
   } else if (strcmp(name, "slow") == 0) {
     run("slow", slow, "kept-waiting", kept_waiting, "often", often);
   } else if (strcmp(name, "handed") == 0) {

@@ -155,6 +155,17 @@ def test_a_thread_that_ended_with_the_lock():
     assert other["state"] == "has ended"
 
 
+def test_the_first_thread_ended_with_the_lock():
+    with started(HUNG, "first") as child:
+        found = ask(child.pid, lambda found: waits(found) and "ended" in str(found["threads"]))
+    (first,) = (one for one in found["threads"] if one["tid"] == child.pid)
+    assert (first["name"], first["state"]) == ("profile_hung", "has ended")
+    later = named(found, "later")
+    assert later["blocked_by"] == [child.pid]
+    if ctypes.util.find_library("dw") is not None:
+        assert later["waits"]["stack"][0].startswith("later ")
+
+
 def test_threads_that_go_on_are_in_no_deadlock():
     with started(HUNG, "busy") as child:
         for _ in range(5):

@@ -19,6 +19,7 @@ from test_profile import FIRST, LISTED, MUTEX, PRELOAD, ROOT, environment, line_
 sys.path.insert(0, str(ROOT / "harness"))
 
 from lockswap.base.errors import UserError
+from lockswap.base.process import has_ended
 from lockswap.profile.attach import Attached
 
 HUNG = ROOT / "build/tests/profile/profile_hung"
@@ -297,6 +298,17 @@ def test_the_name_of_a_thread_that_ended_with_the_lock(tmp_path):
     assert re.search(r": 2 threads wait, and mutex a is held by thread \d+ \(forgetful\), which has ended$", first), (
         first
     )
+
+
+def test_the_first_thread_ended_with_the_lock(tmp_path):
+    """The kernel shows neither memory map nor files of the process in its own folder then."""
+    with started(tmp_path, "first") as child:
+        found = ask(child.pid, lambda found: waiting(1)(found) and "ended" in str(found["threads"]))
+        assert not has_ended(child.pid)
+    (first,) = (one for one in found["threads"] if one["tid"] == child.pid)
+    assert (first["name"], first["state"]) == ("profile_hung", "has ended")
+    assert at("the first thread leaves it locked") in first["holds"][0]["place"]
+    assert named(found, "later")["blocked_by"] == [child.pid]
 
 
 @contextmanager

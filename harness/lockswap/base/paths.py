@@ -125,12 +125,22 @@ class Paths:
         return self._built(self.build / "bin" / "lockswap-profile-read")
 
     @property
+    def calls_reader(self) -> Path:
+        """Turns what LOCKSWAP_RECORD leaves behind into JSON."""
+        return self._built(self.build / "bin" / "lockswap-calls-read")
+
+    @property
     def registry(self) -> Path:
         return self._built(self.build / "bin" / "lockswap-registry")
 
     @property
     def meter(self) -> Path:
         return self._built(self.build / "bin" / "lockswap-meter")
+
+    @property
+    def measure(self) -> Path:
+        """Measures this machine, for `lockswap machine`."""
+        return self._built(self.build / "bin" / "lockswap-measure")
 
     @property
     def stats_on_signal(self) -> Path:

@@ -16,7 +16,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.text import words
-from lockswap.campaign import execution, offer, probe, scan
+from lockswap.campaign import execution, figure_jobs, many, offer, probe, scan
 from lockswap.campaign.jobs import Choices, plan_jobs
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.request import Request
@@ -28,6 +28,7 @@ from lockswap.policy import arms
 from lockswap.recipes.reader import ALL
 from lockswap.records.folder import SCHEMA, Folder
 from lockswap.records.scrub import scrub
+from lockswap.records.status import OK
 from lockswap.report import console, terminal
 from lockswap.run import extra_preload, machine, perf, preload_order, sanitizer, traces
 from lockswap.run.preload import clean_environment, ld_preload
@@ -43,6 +44,7 @@ def run(request: Request, with_report: bool = True, verbose: bool = False) -> in
     paths = Paths.find()
     if offer.is_wanted(request):
         return _offer(paths, request)
+    many.check(request)
     now = datetime.now(UTC)
     if request.name is not None and not _NAME.fullmatch(request.name):
         raise UserError(f"--name '{request.name}': use letters, digits, '.', '-' and '_'")
@@ -55,8 +57,9 @@ def run(request: Request, with_report: bool = True, verbose: bool = False) -> in
     folder.create()
     plan.write_about(False, [])  # what --resume needs
     try:
-        _look_first(plan, request)
-        return _execute(plan, with_report, verbose, request.fail_below, request.markdown)
+        if not request.scheduler:
+            _look_first(plan, request)
+        return _execute(plan, request, with_report, verbose)
     except KeyboardInterrupt:
         return _interrupted(plan)
 
@@ -69,8 +72,8 @@ def _offer(paths: Paths, request: Request) -> int:
     return 2
 
 
-def resume(path: Path, with_report: bool = True, verbose: bool = False) -> int:
-    """Make the runs that an interrupted campaign lacks: same plan, same seed."""
+def resume(path: Path, with_report: bool = True, verbose: bool = False, scheduler: str | None = None) -> int:
+    """Make the runs that an interrupted campaign lacks: same plan, same seed. A cluster may be another one."""
     folder = Folder(path)
     about = folder.campaign()
     if about["finished"]:
@@ -80,8 +83,12 @@ def resume(path: Path, with_report: bool = True, verbose: bool = False) -> int:
             f"the campaign in {path} was started by an older lockswap, without a second run of 'none'; start a new one"
         )
     request = Request.from_stored(about["request"])
-    kept = {key: about[key] for key in ("name", "started", "command_line")}
+    many.check_resumed(path, about, scheduler)
+    request = replace(request, scheduler=scheduler)
+    kept = {key: about[key] for key in ("name", "started", "command_line", many.PART) if key in about}
     plan = _plan(Paths.find(), request, folder, kept)
+    if wanted := about.get(many.PART):  # a worker has some of the workloads
+        plan.jobs = [job for job in plan.jobs if job.recipe.name in wanted]
     if plan.locks != about["locks"]:
         raise UserError(
             f"the campaign in {path} compares {words(about['locks'])}; this lockswap would go on with "
@@ -91,9 +98,9 @@ def resume(path: Path, with_report: bool = True, verbose: bool = False) -> int:
         raise UserError(f"the campaign in {path} measured other rules than its policy files have now; start a new one")
     _end_like_an_interrupt()
     try:
-        if not folder.rows():  # perhaps it was interrupted while its command was looked at
+        if not folder.rows() and not request.scheduler:  # perhaps it was interrupted while its command was looked at
             _look_first(plan, request)
-        return _execute(plan, with_report, verbose, request.fail_below)
+        return _execute(plan, request, with_report, verbose)
     except KeyboardInterrupt:
         return _interrupted(plan)
 
@@ -107,11 +114,10 @@ def _look_first(plan: Plan, request: Request) -> None:
 
 def _interrupted(plan: Plan) -> int:
     """Before the runs, or while the report is made; `_execute` has a word for the runs themselves."""
-    where = console.short(plan.folder.path)
     if plan.folder.campaign()["finished"]:
-        done = f"all runs are made, and 'lockswap report {where}' makes the report"
+        done = f"all runs are made, and 'lockswap report {console.short(plan.folder.path)}' makes the report"
     else:
-        done = f"'lockswap compare --resume {where}' goes on"
+        done = f"'lockswap compare --resume {_resumed(plan)}' goes on"
     print(f"lockswap: interrupted; {done}", file=sys.stderr)
     return 130
 
@@ -129,8 +135,13 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
         paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload), tuple(first), policies
     )
     check_tools(setup)
-    jobs, hints = plan_jobs(paths, request, choices)
-    if request.quick and offer.is_wanted(replace(request, quick=False)):
+    if request.figure:
+        jobs, about["figure"] = figure_jobs.plan(paths, request)
+        hints: list[str] = []
+        request = replace(request, threads=list(jobs[0].threads))  # those of this machine, for --resume
+    else:
+        jobs, hints = plan_jobs(paths, request, choices)
+    if request.quick and not request.figure and offer.is_wanted(replace(request, quick=False)):
         whole, _ = plan_jobs(paths, replace(request, workloads=[ALL]), choices)
         hints.append(offer.left_out(jobs, whole))
     scan.refuse_wrong_values(setup, dict.fromkeys(lock for job in jobs for lock in job.locks))
@@ -150,6 +161,8 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
     about = {"command_line": _command_line(), **about}
     if policies:
         about["policies"] = arms.texts(policies)
+    if request.scheduler:
+        about[many.ON_CLUSTER] = True
     about |= {
         "wait": wait or "park",
         "quick": request.quick,
@@ -227,7 +240,9 @@ def _settings() -> dict[str, str]:
 
 
 def _command_line() -> str:
-    return "lockswap " + shlex.join(scrub(word) for word in sys.argv[1:])
+    """Without what belongs to this user or to a machine."""
+    words = [scrub(word) for word in sys.argv[1:]]
+    return "lockswap " + shlex.join(many.without_address(words))
 
 
 def _report(findings: Findings) -> Path:
@@ -236,23 +251,25 @@ def _report(findings: Findings) -> Path:
     return writer.write(findings)
 
 
-def _execute(
-    plan: Plan, with_report: bool, verbose: bool, fail_below: float | None = None, markdown: bool = False
-) -> int:
-    print(f"lockswap: {_plan_line(plan)}", file=sys.stderr)
-    where = console.short(plan.folder.path)
+def _execute(plan: Plan, request: Request, with_report: bool, verbose: bool) -> int:
+    print(f"lockswap: {_plan_line(plan, request)}", file=sys.stderr)
+    resumed = _resumed(plan)
     print(
-        f"lockswap: results go to {where}; Ctrl-C keeps what is measured, and "
-        f"'lockswap compare --resume {where}' goes on",
+        f"lockswap: results go to {console.short(plan.folder.path)}; Ctrl-C keeps what is measured, and "
+        f"'lockswap compare --resume {resumed}' goes on",
         file=sys.stderr,
     )
-    if plan.setup.events is None:
+    if plan.setup.events is None and not request.scheduler:
         print(f"lockswap: note: {NO_PERF}", file=sys.stderr)
     with terminal.Live() as live:
-        finished = execution.carry_out(plan, live)
+        if request.scheduler:
+            finished = many.carry_out(plan, live, request.scheduler, request.each_machine)
+        else:
+            finished = execution.carry_out(plan, live)
     if not finished:
         print(
-            f"lockswap: interrupted; what was measured is kept, and 'lockswap compare --resume {where}' makes the rest",
+            "lockswap: interrupted; what was measured is kept, and "
+            f"'lockswap compare --resume {resumed}' makes the rest",
             file=sys.stderr,
         )
     rows = plan.folder.rows()
@@ -260,19 +277,27 @@ def _execute(
         print("lockswap: no run was made, so there is no report", file=sys.stderr)
         return 130
     findings = reading.read(plan.folder.path)
-    terminal.show(findings, _report(findings) if with_report else None, markdown, verbose)
+    terminal.show(findings, _report(findings) if with_report else None, request.markdown, verbose)
     if not finished:
         return 130
-    if fail_below:
-        gated = gate.check(findings.campaign, fail_below)
+    if request.fail_below:
+        gated = gate.check(findings.campaign, request.fail_below)
         for line in gated.lines():
             print(f"lockswap: {line}", file=sys.stderr)
         (plan.folder.path / "gate.xml").write_text(gated.as_junit(), encoding="utf-8")
         return gated.status
+    if "figure" in plan.about:
+        return 0 if any(row.status == OK for row in rows) else gate.NOT_MEASURED
     if why := gate.nothing_measured(findings.campaign):
         print(f"lockswap: no lock was compared: {why}", file=sys.stderr)
         return gate.NOT_MEASURED
     return 0
+
+
+def _resumed(plan: Plan) -> str:
+    """What --resume needs to go on with it."""
+    where = console.short(plan.folder.path)
+    return f"{where} {many.RESUMED}" if many.ON_CLUSTER in plan.about else where
 
 
 def _end_like_an_interrupt() -> None:
@@ -280,9 +305,9 @@ def _end_like_an_interrupt() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-def _plan_line(plan: Plan) -> str:
-    """What is going to be done, and how long it takes."""
-    earlier = plan.folder.rows()
+def _plan_line(plan: Plan, request: Request) -> str:
+    """What is going to be done, and how long it takes. On a cluster: the whole of it, on one machine."""
+    earlier = [] if request.scheduler else plan.folder.rows()
     runs = plan.rounds(earlier).left()
     guess = TimeEstimate(plan.jobs).left(runs, [job.recipe for job in plan.jobs for _ in job.locks])
     if plan.budget_s and guess is not None:

@@ -5,7 +5,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from lockswap.base.choice import MUTEX, MUTEX_PTHREAD, NONE, PTHREAD, RWLOCK, Choice
 from lockswap.base.errors import UserError
@@ -14,6 +14,7 @@ from lockswap.campaign.job import Job
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.rounds import Key, Rounds, Turn
 from lockswap.campaign.time_estimate import TimeEstimate
+from lockswap.campaign.watcher import Watcher
 from lockswap.campaign.workplace import build, lacks_room
 from lockswap.recipes import judge
 from lockswap.recipes.recipe import KINDS, Recipe
@@ -26,16 +27,6 @@ from lockswap.run.outcome import Outcome
 
 # A combination that hangs or fails so often is not tried again.
 GIVE_UP = {HUNG: 1, CRASHED: 3, FAILED: 3, WRONG: 3, SKIPPED: 1}
-
-
-class Watcher(Protocol):
-    """What shows the progress; see terminal.py."""
-
-    def starts(self, what: str, left_s: float | None) -> None: ...
-
-    def done(self, share: float, left_s: float | None) -> None: ...
-
-    def says(self, text: str) -> None: ...
 
 
 def carry_out(plan: Plan, watcher: Watcher) -> bool:
@@ -117,7 +108,7 @@ class _Execution:
         if recipe.program_present(paths.apps):
             return None
         self.watcher.starts(f"building {recipe.missing_program(paths.apps)} for {recipe.name}", None)
-        return build(paths, recipe)
+        return build(paths, recipe, self.watcher.says)
 
     def _check_all(self, rounds: Rounds) -> None:
         """Count, under each lock, whether the workload takes it."""

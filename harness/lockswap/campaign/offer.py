@@ -16,7 +16,7 @@ from lockswap.recipes.reader import ALL
 
 def is_wanted(request: Request) -> bool:
     """Whether the request names nothing to run."""
-    return not (request.workloads or request.command or request.server or request.quick)
+    return not (request.workloads or request.command or request.server or request.quick or request.figure)
 
 
 def offered(request: Request) -> tuple[Request, Request]:

@@ -43,18 +43,20 @@ class Plan:
         return list(dict.fromkeys(lock for job in self.jobs for lock in job.locks))
 
     def write_about(self, finished: bool, notes: list[str]) -> None:
-        self.folder.write_campaign(
-            {
-                **self.about,
-                "finished": finished,
-                "locks": self.locks,
-                "repeats": self.repeats,
-                "seed": self.seed,
-                **({"until": self.until} if self.until else {"planned_runs": sum(self.rounds().left().values())}),
-                "notes": notes,
-                "workload": [job.describe() for job in self.jobs],
-            }
-        )
+        self.folder.write_campaign(self.described(finished, notes))
+
+    def described(self, finished: bool, notes: list[str]) -> dict[str, Any]:
+        """What campaign.toml has."""
+        return {
+            **self.about,
+            "finished": finished,
+            "locks": self.locks,
+            "repeats": self.repeats,
+            "seed": self.seed,
+            **({"until": self.until} if self.until else {"planned_runs": sum(self.rounds().left().values())}),
+            "notes": notes,
+            "workload": [job.describe() for job in self.jobs],
+        }
 
     def rounds(self, rows: Iterable[Row] = ()) -> Rounds:
         """What is to be run, after the rows that there are."""

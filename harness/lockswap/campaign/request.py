@@ -164,6 +164,7 @@ class Request:
         "program. Repeatable.",
     )  # fmt: skip
 
+    figure: str | None = _field(None, read=_as_it_is, stored=True, has_words=False)  # of `lockswap paper`
     command: list[str] = _field([], read=_as_it_is, stored=True, has_words=True)
     metrics: list[str] = _list(
         OWN_COMMAND, "--metric", metavar="REGEX",
@@ -256,6 +257,14 @@ class Request:
         RUNS, "--preload-first", has_words=True, metavar="LIB",
         help=f"{PRELOAD_FIRST_HELP} Applies to none, too. Repeatable.",
     )  # fmt: skip
+    scheduler: str | None = _option(
+        RUNS, "--scheduler", stored=False, metavar="ADDRESS",
+        help="Measure on the machines of a Dask cluster, each workload on one of them: the scheduler's address, "
+        "such as tcp://host:8786, or 'local' for a worker on this machine.",
+    )  # fmt: skip
+    each_machine: bool = _flag(
+        RUNS, "--each-machine", help="With --scheduler: measure every workload on every machine."
+    )
     seed: int | None = _option(
         RUNS, "--seed", type=click.IntRange(min=0), metavar="N",
         help="Seed for the order of the locks in each round. Default: a random one, which is recorded.",
@@ -294,9 +303,9 @@ class Request:
     @classmethod
     def from_command_line(cls, given: Mapping[str, Any]) -> Self:
         """From what click gives for each field, by its name."""
-        given = dict(given)
+        given = dict.fromkeys(one.name for one in fields(cls)) | given
         # `-- CMD... --metric REGEX` is understood as well, unless --metric was given before the command.
-        if given["command"][-2:-1] == ("--metric",) and not given["metrics"]:
+        if (given["command"] or ())[-2:-1] == ("--metric",) and not given["metrics"]:
             given |= {"metrics": given["command"][-1:], "command": given["command"][:-2]}
         said = [one for one in fields(cls) if given[one.name] is not None]
         return cls(**{one.name: one.metadata["read"](given[one.name], _first_name(one)) for one in said})
@@ -314,13 +323,22 @@ class Request:
 
 def with_options(function: Callable) -> Callable:
     """Decorate a command's function with the options of Request."""
-    for one in reversed(fields(Request)):
-        if shape := one.metadata.get("option"):
-            add = click.option(
-                *shape["names"], one.name, cls=HeadedOption, heading=shape["heading"], **shape["settings"]
-            )
-            function = add(function)
-    return function
+    return with_some_options(*(one.name for one in fields(Request)))(function)
+
+
+def with_some_options(*names: str) -> Callable[[Callable], Callable]:
+    """The same with those of these fields."""
+
+    def decorated(function: Callable) -> Callable:
+        for one in reversed(fields(Request)):
+            if one.name in names and (shape := one.metadata.get("option")):
+                add = click.option(
+                    *shape["names"], one.name, cls=HeadedOption, heading=shape["heading"], **shape["settings"]
+                )
+                function = add(function)
+        return function
+
+    return decorated
 
 
 def _first_name(one: Field) -> str:

@@ -3,8 +3,11 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
 
 from lockswap.base.paths import Paths
+from lockswap.base.text import words
 from lockswap.recipes.recipe import Recipe
 from lockswap.records.scrub import scrub
 from lockswap.run import machine, setup
@@ -12,9 +15,26 @@ from lockswap.run import machine, setup
 _ONLY_IN_CHECKOUT = "cannot be built by an installation; use a checkout, there './run.sh' builds it"
 
 
-def build(paths: Paths, recipe: Recipe) -> str | None:
-    """Make a recipe's program: by its script, or by CMake if it's ours. None, or why there is none afterwards."""
+# Installs packages with apt-get, as far as that is allowed; only a checkout has it.
+_INSTALLER = Path("scripts/need_workloads.sh")
+
+
+def build(paths: Paths, recipe: Recipe, says: Callable[[str], None]) -> str | None:
+    """Make a recipe's program: by its script, or by CMake if it's ours; what they need is installed if it is missing.
+
+    None, or why there is no program afterwards. `says` is told what was done.
+    """
     program = recipe.missing_program(paths.apps)
+    problem = _built(paths, recipe, program)
+    if problem and (installed := _install(paths)):
+        says(f"installed {words(installed)}, for {program} and other programs of workloads")
+        problem = None if recipe.program_present(paths.apps) else _built(paths, recipe, program)
+    if not problem and recipe.is_ours(program):
+        says(f"built {program}")
+    return problem
+
+
+def _built(paths: Paths, recipe: Recipe, program: str) -> str | None:
     in_checkout = paths.installed_commit is None
     if recipe.build is None:
         if recipe.is_ours(program) and in_checkout and (paths.build / "CMakeCache.txt").is_file():
@@ -22,6 +42,14 @@ def build(paths: Paths, recipe: Recipe) -> str | None:
         cure = ": './run.sh' installs what workloads need" if in_checkout else ""
         return f"'{program}' is not installed{cure}"
     return _by_script(paths, recipe) if in_checkout else _ONLY_IN_CHECKOUT
+
+
+def _install(paths: Paths) -> list[str]:
+    """The packages that were missing and are there now."""
+    if paths.installed_commit is not None or not (paths.root / _INSTALLER).is_file():
+        return []
+    done = subprocess.run(["bash", paths.root / _INSTALLER], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return done.stdout.split() if done.returncode == 0 else []
 
 
 def _by_cmake(paths: Paths, recipe: Recipe, program: str) -> str | None:

@@ -8,6 +8,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
+from lockswap.base.process import folder_of
 from lockswap.doctor.dynamic import Dynamic
 
 SYMBOL = "lockswap_what_runs"
@@ -40,7 +41,7 @@ class Memory:
     """Of a process, if the kernel lets it be read, and with `writes` written. Raises OSError."""
 
     def __init__(self, pid: int, writes: bool = False) -> None:
-        self._file = os.open(f"/proc/{pid}/mem", (os.O_RDWR if writes else os.O_RDONLY) | os.O_CLOEXEC)
+        self._file = os.open(folder_of(pid) / "mem", (os.O_RDWR if writes else os.O_RDONLY) | os.O_CLOEXEC)
 
     def __enter__(self) -> "Memory":
         return self

@@ -4,6 +4,7 @@ import os
 from functools import cached_property
 from pathlib import Path
 
+from lockswap.base.process import folder_of
 from lockswap.doctor.asked import Memory, WhatRuns, ask
 from lockswap.profile.attach import Attached
 
@@ -16,7 +17,7 @@ class Inside:
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
-        self._proc = Path(f"/proc/{pid}")
+        self._proc = folder_of(pid)
         self.attached = Attached(pid, needs_recording=False)
 
     @property
@@ -78,7 +79,7 @@ class Inside:
 
     def started(self) -> float:
         """Seconds since 1970."""
-        fields = self._read("stat").rpartition(")")[2].split()
+        fields = Path(f"/proc/{self.pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
         boot = next(int(line.split()[1]) for line in Path("/proc/stat").read_text().splitlines() if "btime" in line)
         return boot + int(fields[19]) / os.sysconf("SC_CLK_TCK")
 

@@ -13,7 +13,7 @@ from lockswap.run.preload import clean_environment
 _OURS = "LOCKSWAP_"
 _AUTO = {"LOCKSWAP_RWLOCK": "auto", "LOCKSWAP_MUTEX": "auto"}
 # Files of theirs would be left behind.
-_RECORDING = ("LOCKSWAP_STATS", "LOCKSWAP_PROFILE", "LOCKSWAP_METRICS", "LOCKSWAP_FUZZ")
+_RECORDING = ("LOCKSWAP_STATS", "LOCKSWAP_PROFILE", "LOCKSWAP_METRICS", "LOCKSWAP_RECORD", "LOCKSWAP_FUZZ")
 _QUOTA = re.compile(r"on (\d+ processors?) \((\d+) % of one by quota\)")
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
+from lockswap.base.process import folder_of
 from lockswap.base.text import plural
 from lockswap.doctor import bound, futexes
 from lockswap.doctor.asked import Memory, WhatRuns
@@ -171,7 +172,7 @@ def filtered(inside: Inside) -> list[Finding]:
 
 def rooted(inside: Inside, library: Path) -> list[Finding]:
     """A chroot, or a container seen from outside."""
-    root = Path(f"/proc/{inside.pid}/root")
+    root = folder_of(inside.pid) / "root"
     try:
         if root.samefile("/") or inside.libraries:
             return []

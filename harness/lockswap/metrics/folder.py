@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockswap.base.errors import UserError
+from lockswap.base.process import folder_of, has_ended
 from lockswap.metrics.record import SUFFIX, Record, UnreadableError, read
 
 _HOW = "start the program with LOCKSWAP_METRICS=DIR and the library"
@@ -44,7 +45,7 @@ def of_process(pid: int) -> Record:
 def mapped_by(pid: int) -> Path | None:
     """The file that the process has mapped, also where its root is another one."""
     try:
-        maps = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape")
+        maps = (folder_of(pid) / "maps").read_text(errors="surrogateescape")
     except FileNotFoundError as error:
         raise UserError(f"there is no process {pid}; `pgrep -a NAME` finds a program's") from error
     except OSError as error:
@@ -52,7 +53,7 @@ def mapped_by(pid: int) -> Path | None:
     names = re.findall(rf" (/\S.*{re.escape(SUFFIX)})$", maps, re.MULTILINE)
     if not names:
         return None
-    within = Path(f"/proc/{pid}/root{names[0]}")
+    within = Path(f"{folder_of(pid)}/root{names[0]}")
     return within if within.exists() else Path(names[0])
 
 
@@ -89,8 +90,7 @@ def _number(path: Path) -> int:
 def _start_time(pid: int) -> int:
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-        state, *fields = text.rpartition(")")[2].split()
-        return -1 if state in ("Z", "X") else int(fields[18])
+        return -1 if has_ended(pid) else int(text.rpartition(")")[2].split()[19])
     except (OSError, ValueError, IndexError):
         return -1
 

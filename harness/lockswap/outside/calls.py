@@ -1,8 +1,8 @@
 """In which system call a thread sleeps, in words."""
 
 import platform
-from pathlib import Path
 
+from lockswap.base.process import folder_of
 from lockswap.outside.target import Call
 
 # Those in which threads sleep. With "fd": the first argument is a file descriptor.
@@ -62,6 +62,6 @@ def in_words(pid: int, call: Call) -> str:
         return name
     descriptor = call.arguments[0] & 0xFFFFFFFF
     try:
-        return f"{name} of fd {descriptor} ({Path(f'/proc/{pid}/fd/{descriptor}').readlink()})"
+        return f"{name} of fd {descriptor} ({(folder_of(pid) / f'fd/{descriptor}').readlink()})"
     except OSError:
         return f"{name} of fd {descriptor}"

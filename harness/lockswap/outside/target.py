@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockswap.base.errors import UserError
+from lockswap.base.process import folder_of
 from lockswap.outside.machine import Machine, here
 
 _YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
@@ -75,15 +76,16 @@ class Target:
         self.pid = pid
         self.machine: Machine = machine
         self._proc = Path(f"/proc/{pid}")
+        self._shown = folder_of(pid)
         try:
-            self._memory = os.open(self._proc / "mem", os.O_RDONLY | os.O_CLOEXEC)
-            with (self._proc / "exe").open("rb") as program:
+            self._memory = os.open(self._shown / "mem", os.O_RDONLY | os.O_CLOEXEC)
+            with (self._shown / "exe").open("rb") as program:
                 bits = program.read(5)[4:]
-            (self._proc / f"task/{pid}/syscall").read_bytes()
+            (self._shown / "syscall").read_bytes()
         except PermissionError as error:
             raise UserError(refusal(pid)) from error
         except FileNotFoundError as error:
-            if self._proc.is_dir() and (self._proc / "mem").exists():
+            if self._proc.is_dir() and (self._shown / "mem").exists():
                 raise UserError("this kernel has no /proc/PID/syscall (CONFIG_HAVE_ARCH_TRACEHOOK)") from error
             raise UserError(f"process {pid} has just ended") from error
         except OSError as error:
@@ -134,7 +136,7 @@ class Target:
         if call.number not in self.machine.restarted_on_pipes:
             return False
         try:
-            return str((self._proc / f"fd/{call.arguments[0]}").readlink()).startswith("pipe:")
+            return str((self._shown / f"fd/{call.arguments[0]}").readlink()).startswith("pipe:")
         except OSError:
             return False
 
@@ -161,7 +163,7 @@ class Target:
     def libc(self) -> str:
         """The file of glibc; empty if the program uses another one, or has it in itself."""
         try:
-            maps = (self._proc / "maps").read_text(errors="surrogateescape").splitlines()
+            maps = (self._shown / "maps").read_text(errors="surrogateescape").splitlines()
         except OSError:
             return ""
         return next((word for line in maps if _LIBC.search(word := line.rpartition(" ")[2])), "")

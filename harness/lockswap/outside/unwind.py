@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from ctypes import CFUNCTYPE, POINTER, c_bool, c_char_p, c_int, c_uint, c_uint64, c_void_p
 from dataclasses import dataclass
 
+from lockswap.base.process import folder_of
 from lockswap.outside.target import Target, is_libc
 
 _MOST_FRAMES = 64
@@ -83,12 +84,12 @@ class Unwinder:
         )
         self._on_frame = _OnFrame(self._add)
         self._dwfl = self._dw.dwfl_begin(ctypes.byref(self._callbacks))
-        pid = target.pid
+        shown = int(folder_of(target.pid).name)  # libdw reads the map of this one
         if (
             not self._dwfl
-            or self._dw.dwfl_linux_proc_report(self._dwfl, pid) != 0
+            or self._dw.dwfl_linux_proc_report(self._dwfl, shown) != 0
             or self._dw.dwfl_report_end(self._dwfl, None, None) != 0
-            or not self._dw.dwfl_attach_state(self._dwfl, None, pid, ctypes.byref(self._thread_callbacks), None)
+            or not self._dw.dwfl_attach_state(self._dwfl, None, target.pid, ctypes.byref(self._thread_callbacks), None)
         ):
             message = self._dw.dwfl_errmsg(-1) or b"libdw failed"
             raise OSError(message.decode(errors="replace"))

@@ -14,7 +14,7 @@ from lockswap.paper import citation, container, tables
 from lockswap.paper.versions import versions
 from lockswap.records import durable
 from lockswap.records.folder import Folder, make_folder
-from lockswap.report import drawing, writer
+from lockswap.report import drawing, paper_page, writer
 from lockswap.report.palette import Palette
 
 # By this file a folder is known as an export, which may be written again.
@@ -81,13 +81,17 @@ def _write_plots(paths: Paths, findings: Findings, folder: Path) -> None:
     if no_plots := drawing.cure(paths):
         drawing.warn("export", no_plots, "this command")
         return
-    from lockswap.report import plots  # loads matplotlib, which an installation may lack
+    from lockswap.report import paper_plots, plots  # load matplotlib, which an installation may lack
 
-    styles = Palette(known_labels(paths)).styles(findings.campaign.locks)
-    for workload in findings.campaign.workloads:
-        for plot in plots.of(workload, styles):
-            (folder / f"{plot.name}.svg").write_text(plot.svg, encoding="utf-8")
-            (folder / f"{plot.name}.pdf").write_bytes(plot.pdf())
+    known, campaign = known_labels(paths), findings.campaign
+    if (measured := paper_page.measured_of(campaign)) is not None:
+        drawn = paper_plots.of(measured, paper_page.styles_of(measured, known))
+    else:
+        styles = Palette(known).styles(campaign.locks)
+        drawn = [plot for workload in campaign.workloads for plot in plots.of(workload, styles)]
+    for plot in drawn:
+        (folder / f"{plot.name}.svg").write_text(plot.svg, encoding="utf-8")
+        (folder / f"{plot.name}.pdf").write_bytes(plot.pdf())
 
 
 def _write_about(paths: Paths, findings: Findings, folder: Path) -> None:

@@ -5,13 +5,13 @@ import importlib.util
 from pathlib import Path
 
 from lockswap.base.paths import Paths
-from lockswap.records.row import COUNT_COLUMNS, TEXT_COLUMNS
+from lockswap.records.row import COUNT_COLUMNS, MACHINE, TEXT_COLUMNS
 
 NAME = "arro3-io"
 # The columns of summary.csv that are text or counts; all others are numbers.
 SUMMARY_TEXT = ("workload", "lock", "metric", "role", "unit", "better", "against", "verdict", "verdict_without_busy")
 SUMMARY_COUNTS = ("threads", "runs", "ok", "busy")
-TEXTS = {*TEXT_COLUMNS, *SUMMARY_TEXT, "failures"}
+TEXTS = {*TEXT_COLUMNS, MACHINE, *SUMMARY_TEXT, "failures"}
 COUNTS = {*COUNT_COLUMNS, *SUMMARY_COUNTS}
 
 

@@ -8,13 +8,17 @@ from statistics import median, quantiles
 LEAST_BAND = 0.25
 
 
+# The kind of a lock under BRAVO each of whose instances has a readers table of its own.
+OWN_TABLE = "own-table"
+
+
 @dataclass(frozen=True)
 class Subject:
     lock: str
-    kind: str  # rwlock or mutex
+    kind: str  # rwlock, mutex or OWN_TABLE
 
     def __str__(self) -> str:
-        return self.lock
+        return f"{OWN_TABLE}:{self.lock}" if self.kind == OWN_TABLE else self.lock
 
 
 @dataclass(frozen=True)

@@ -27,16 +27,20 @@ class Draw:
     def of(cls, machine: Machine, workload: Workload, writes: float, seed: int) -> "Draw":
         rng = random.Random(f"{machine.name} {workload.name} {seed}")
         step = rng.uniform(*workload.step_ns)
-        costs = FITTED | {
-            "hit": rng.uniform(1.0, 1.6),
-            "step": rng.uniform(1.0, 2.5),
-            "serve": rng.uniform(3, 8),
-            "stream": rng.uniform(6, 11),
-            "clock": rng.uniform(15, 30),
-            "jitter": rng.uniform(0.05, 0.3),
-            "shared_core": rng.uniform(1.2, 1.6),
-            "memory": rng.uniform(70, 110),
-        }
+        costs = (
+            FITTED
+            | {
+                **_of_the_core(machine, rng),
+                "serve": rng.uniform(3, 8),
+                "stream": rng.uniform(6, 11),
+                "clock": rng.uniform(15, 30),
+                "jitter": rng.uniform(0.05, 0.3),
+                "shared_core": rng.uniform(1.2, 1.6),
+                "memory": rng.uniform(70, 110),
+                "noise": rng.uniform(0.1, 0.4),
+            }
+            | dict(machine.costs)
+        )
         lines = [
             *_places(machine, rng),
             *_transfers(machine, rng),
@@ -48,25 +52,47 @@ class Draw:
             f"varies {int(workload.varies)}",
             f"lines {workload.lines}",
             f"ring {int(workload.ring)}",
+            f"locks {workload.locks}",
+            f"writers {workload.writers} {workload.outside_steps_of_writers * step:.3f}",
             f"seed {seed + 1}",
         ]
         return cls("\n".join(lines) + "\n")
 
 
-def _places(machine: Machine, rng: random.Random) -> list[str]:
-    """Threads get a core each, in any order, before any core gets a second one, as Linux places them."""
-    cores = machine.nodes * machine.cores
-    places = []
+def _of_the_core(machine: Machine, rng: random.Random) -> dict[str, float]:
+    """An access to a line that is here takes 4 or 5 cycles on processors of these years. The instructions before it are
+    a few; how long a cycle is depends on how many cores are busy, and on the machine's settings."""
+    if machine.ghz is None:
+        return {"hit": rng.uniform(1.0, 1.6), "step": rng.uniform(1.0, 2.5)}
+    ghz = rng.uniform(*machine.ghz)
+    return {"hit": rng.uniform(4, 5) / ghz, "step": rng.uniform(3, 7) / ghz}
+
+
+def placed(machine: Machine, rng: random.Random) -> list[int]:
+    """The cores in the order in which threads get them: each core has one before any has two, as Linux does it. Where
+    the next one comes is its choice: anywhere, in the same node as long as there is room, or in the next node."""
+    way = rng.choice(("anywhere", "same node", "next node"))
+    order = []
     for _ in range(machine.threads):
-        order = list(range(cores))
-        rng.shuffle(order)
-        places += [f"{core} {machine.node_of(core)}" for core in order]
-    return [f"places {len(places)}", *places]
+        nodes = [rng.sample(range(n * machine.cores, (n + 1) * machine.cores), machine.cores)
+                 for n in rng.sample(range(machine.nodes), machine.nodes)]  # fmt: skip
+        cores = [core for node in nodes for core in node]
+        if way == "next node":
+            cores = [core for turn in zip(*nodes, strict=True) for core in turn]
+        elif way == "anywhere":
+            rng.shuffle(cores)
+        order += cores
+    return order
+
+
+def _places(machine: Machine, rng: random.Random) -> list[str]:
+    order = placed(machine, rng)
+    return [f"places {len(order)}", *(f"{core} {machine.node_of(core)}" for core in order)]
 
 
 def _transfers(machine: Machine, rng: random.Random) -> list[str]:
     """The matrix, as fast or slow as another one of its kind may be."""
-    factor = rng.lognormvariate(0, 0.08)
+    factor = rng.lognormvariate(0, machine.spread)
     return [f"transfer {len(machine.latency_ns) ** 2}"] + [
         " ".join(f"{ns * factor:.1f}" for ns in row) for row in machine.latency_ns
     ]

@@ -1,8 +1,10 @@
 """The machines of predict/machines: how many processors, and what moving a cache line between two cores takes."""
 
 import csv
+import io
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockswap.base.errors import UserError
@@ -18,6 +20,9 @@ class Machine:
     cores: int  # of a node
     threads: int  # of a core
     latency_ns: tuple[tuple[float, ...], ...]  # between two cores; to itself: between the core's own threads
+    spread: float = 0.08  # of the logarithm of the latencies, from one machine of this kind to another
+    ghz: tuple[float, float] | None = None  # the frequency with all cores busy at least, and with one at most
+    costs: Mapping[str, float] = field(default_factory=dict)  # that were measured there, by the model's names
 
     @property
     def processors(self) -> int:
@@ -33,11 +38,16 @@ class Machine:
         if "latencies" in table:
             with (file.parent / table["latencies"]).open(encoding="utf-8", newline="") as rows:
                 latency = tuple(tuple(map(float, row)) for row in csv.reader(rows))
+        elif "latency_table" in table:
+            rows = csv.reader(io.StringIO(table["latency_table"].strip()))
+            latency = tuple(tuple(map(float, row)) for row in rows)
         else:
             latency = _by_distance(nodes, cores, table["own_core_ns"], table["node_ns"], table["remote_ns"])
         if [len(row) for row in latency] != [nodes * cores] * (nodes * cores):
             raise UserError(f"{file}: the latencies of {nodes * cores} cores are not {nodes * cores} rows of as many")
-        return cls(file.stem, table["title"], tuple(table["sources"]), nodes, cores, table["threads"], latency)
+        return cls(file.stem, table["title"], tuple(table["sources"]), nodes, cores, table["threads"], latency,
+                   table.get("spread", cls.spread), tuple(table["ghz"]) if "ghz" in table else None,
+                   {key: float(ns) for key, ns in table.get("costs", {}).items()})  # fmt: skip
 
 
 def _by_distance(nodes: int, cores: int, own: float, near: float, far: float) -> tuple[tuple[float, ...], ...]:
@@ -54,7 +64,10 @@ def find(folder: Path, name: str) -> Machine:
     if name.endswith(".toml"):
         if not Path(name).is_file():
             raise UserError(f"there is no file '{name}'; give a machine's name or a file like those in {folder}")
-        return Machine.read(Path(name))
+        try:
+            return Machine.read(Path(name))
+        except (AttributeError, csv.Error, KeyError, OSError, TypeError, ValueError) as error:
+            raise UserError(f"{name} is not a machine file: {type(error).__name__}: {error}") from error
     known = names(folder)
     if name not in known:
         raise unknown("machine", name, known, "lockswap predict --list")

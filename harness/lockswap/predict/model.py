@@ -3,12 +3,14 @@
 import json
 import os
 import subprocess
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from lockswap.base.errors import UserError
+from lockswap.base.nearest import unknown
 from lockswap.predict.bands import Point, Subject
 from lockswap.predict.draws import Draw
 from lockswap.predict.machines import Machine
@@ -59,6 +61,16 @@ def known_locks(program: Path) -> dict[str, list[str]]:
         kind, name = line.split()
         found.setdefault(kind, []).append(name)
     return found
+
+
+def subjects(known: Mapping[str, list[str]], rwlocks: Iterable[str], mutexes: Iterable[str]) -> tuple[Subject, ...]:
+    asked = [("rwlock", name) for name in rwlocks] + [("mutex", name) for name in mutexes]
+    if not asked:
+        raise UserError("name locks to predict: --rwlock ba,bravo-ba, or --mutex mcs,cohort")
+    for kind, name in asked:
+        if name not in known[kind]:
+            raise unknown("reader-writer lock" if kind == "rwlock" else "mutex", name, known[kind], "lockswap list")
+    return tuple(Subject(name, kind) for kind, name in asked)
 
 
 def _rate(found: dict) -> float:

@@ -1,20 +1,16 @@
 """`lockswap predict`: how locks would do on a machine that isn't here. Modelled, and never beside measured figures."""
 
 import json
-import subprocess
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from lockswap.base.errors import UserError
-from lockswap.base.nearest import unknown
 from lockswap.base.paths import Paths
 from lockswap.base.text import si, words
-from lockswap.predict import bands, claims, machines, model, workloads
+from lockswap.predict import bands, claims, machines, model, places, workloads
 
-MODEL = "lockswap-model"
 # Draws, and virtual time of each run: a band of 90 % needs some 200; the first fifth of a run is to warm up.
 DRAWS, VIRTUAL_MS = 200, 5.0
 
@@ -35,8 +31,11 @@ class Request:
 def show_list(paths: Paths) -> None:
     console = Console(highlight=False)
     for heading, lines in (
-        ("Machines", [(n, machines.find(_machines(paths), n).title) for n in machines.names(_machines(paths))]),
-        ("Workloads", [(w.name, w.title) for w in workloads.read(_workloads(paths)).values()]),
+        (
+            "Machines",
+            [(n, machines.find(places.machines(paths), n).title) for n in machines.names(places.machines(paths))],
+        ),
+        ("Workloads", [(w.name, w.title) for w in workloads.read(places.workloads(paths)).values()]),
     ):
         table = Table(title=heading, title_justify="left", box=None, show_header=False, pad_edge=False)
         for line in lines:
@@ -45,14 +44,14 @@ def show_list(paths: Paths) -> None:
 
 
 def run(paths: Paths, request: Request) -> None:
-    machine = machines.find(_machines(paths), request.machine)
-    workload = workloads.find(_workloads(paths), request.workload)
-    program = _program(paths)
+    machine = machines.find(places.machines(paths), request.machine)
+    workload = workloads.find(places.workloads(paths), request.workload)
+    program = places.program(paths)
     question = model.Question(
         machine,
         workload,
         request.writes,
-        _subjects(program, request),
+        model.subjects(model.known_locks(program), request.rwlocks, request.mutexes),
         request.threads or _usual_threads(machine),
         request.draws,
         request.virtual_ms * 1e6,
@@ -76,29 +75,6 @@ def _usual_threads(machine: machines.Machine) -> tuple[int, ...]:
         found.append(2 * found[-1])
     every = {*found, machine.cores, machine.nodes * machine.cores, machine.processors}
     return tuple(sorted(every))
-
-
-def _subjects(program: Path, request: Request) -> tuple[bands.Subject, ...]:
-    known = model.known_locks(program)
-    asked = [("rwlock", name) for name in request.rwlocks] + [("mutex", name) for name in request.mutexes]
-    if not asked:
-        raise UserError("name locks to predict: --rwlock ba,bravo-ba, or --mutex mcs,cohort")
-    for kind, name in asked:
-        if name not in known[kind]:
-            raise unknown("reader-writer lock" if kind == "rwlock" else "mutex", name, known[kind], "lockswap list")
-    return tuple(bands.Subject(name, kind) for kind, name in asked)
-
-
-def _program(paths: Paths) -> Path:
-    """Builds it in a checkout, where nothing but this needs it."""
-    program = paths.build / "bin" / MODEL
-    if paths.installed_commit is None and (paths.build / "CMakeCache.txt").is_file():
-        done = subprocess.run(["cmake", "--build", paths.build, "--target", MODEL], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise UserError(f"{MODEL} can't be built: run 'cmake --build {paths.build} --target {MODEL}' to see why")
-    if not program.is_file():
-        raise UserError(f"{MODEL} is not installed: predict from a source tree that './run.sh build' has built")
-    return program
 
 
 def _print(question: model.Question, points: list[bands.Point], made: claims.Claims) -> None:
@@ -143,11 +119,3 @@ def _as_json(question: model.Question, points: list[bands.Point], made: claims.C
         "claims": [asdict(c) for c in made.made],
         "coverage": made.coverage,
     }  # fmt: skip
-
-
-def _machines(paths: Paths) -> Path:
-    return paths.root / "predict" / "machines"
-
-
-def _workloads(paths: Paths) -> Path:
-    return paths.root / "predict" / "workloads.toml"

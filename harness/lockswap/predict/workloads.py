@@ -16,7 +16,10 @@ class Workload:
     outside_steps: float = 0
     varies: bool = False  # the work outside is drawn between 0 and twice that
     lines: int = 1  # of data that a section touches
-    ring: bool = False
+    ring: bool = False  # each thread takes the lock when the one before it has had it
+    locks: int = 1  # each acquisition is of one of these, drawn at random
+    writers: int = 0  # if any, the first so many threads write, and no other does
+    outside_steps_of_writers: float = 0
 
 
 def read(file: Path) -> dict[str, Workload]:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockswap.base.errors import UserError
+from lockswap.base.process import ENDED
 from lockswap.outside.calls import in_words
 from lockswap.outside.target import FutexWait, Glimpse, Target
 from lockswap.profile.attach import Attached, Task
 
 _AT_LEAST_S = 0.02
-_ENDED = ("Z", "X")
 _OF_GLIBC = (32, 33)  # its signals, which it catches itself
 
 
@@ -61,7 +61,7 @@ class Watch:
         seen = Seen(catches_signals=_catches_signals(self._attached.pid))
         for tid, task in tasks.items():
             now = self.target.glimpse(task.tid)
-            if now is None or now.state in _ENDED:
+            if now is None or now.state in ENDED:
                 continue
             if now.call is not None and now.sleeps and now == self._before.get(tid):
                 futex = self.target.futex_wait(now.call)

@@ -13,6 +13,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from lockswap.base.errors import UserError
+from lockswap.base.process import ENDED, folder_of, has_ended
 
 SUFFIX = ".lockprof"
 _HOW = "start the program with `lockswap profile -- CMD`, or with LOCKSWAP_PROFILE=DIR and the library"
@@ -47,6 +48,7 @@ class Attached:
     def __init__(self, pid: int, needs_recording: bool = True) -> None:
         self.pid = pid
         self._proc = Path(f"/proc/{pid}")
+        self._shown = folder_of(pid)
         self._maps = self._read_maps()
         self.recording = self._find_recording() if needs_recording else Path()
 
@@ -60,7 +62,7 @@ class Attached:
         return _inner_id(self._proc, self.pid)
 
     def tasks(self) -> dict[int, Task]:
-        """By the number that the process itself has for a thread."""
+        """Threads that have not ended, by the number that the process itself has for each."""
         found = {}
         for folder in (self._proc / "task").glob("*"):
             try:
@@ -68,8 +70,11 @@ class Attached:
             except OSError:
                 continue
             name, _, rest = stat.partition("(")[2].rpartition(")")
+            letter = rest.split()[0]
+            if letter in ENDED:
+                continue
             state = {"R": "runs", "D": "is in the kernel, for a disk or the like", "T": "is stopped"}.get(
-                rest.split()[0], "sleeps"
+                letter, "sleeps"
             )
             found[_inner_id(folder, int(folder.name))] = Task(int(folder.name), name, state)
         return found
@@ -77,7 +82,7 @@ class Attached:
     def word(self, address: int) -> int | None:
         """32 bits of its memory; None: it may not be read."""
         try:
-            with (self._proc / "mem").open("rb", buffering=0) as memory:
+            with (self._shown / "mem").open("rb", buffering=0) as memory:
                 memory.seek(address)
                 return int.from_bytes(memory.read(4), "little")
         except (OSError, ValueError, OverflowError):
@@ -133,7 +138,7 @@ class Attached:
         if not self._proc.is_dir():
             raise UserError(f"there is no process {self.pid}; `pgrep -a NAME` finds a program's")
         try:
-            lines = (self._proc / "maps").read_text(errors="surrogateescape").splitlines()
+            lines = (self._shown / "maps").read_text(errors="surrogateescape").splitlines()
         except PermissionError as error:
             cure = "ask as that user or as root"
             if os.geteuid() == 0:
@@ -143,22 +148,20 @@ class Attached:
         except OSError as error:
             raise UserError(f"process {self.pid} has just ended") from error
         if not lines:
-            state = (
-                "has ended, and its parent has not asked for its status" if _is_zombie(self._proc) else "is a kernel's"
-            )
+            state = "has ended, and its parent has not asked for its status" if has_ended(self.pid) else "is a kernel's"
             raise UserError(f"process {self.pid} {state}; there is nothing to look at")
         return [_mapping(line) for line in lines]
 
     def _profiled(self) -> int | None:
         """The program, if this is the command that waits for it."""
         try:
-            words = (self._proc / "cmdline").read_text(errors="replace").split("\0")
+            words = (self._shown / "cmdline").read_text(errors="replace").split("\0")
             children = [pid for file in self._proc.glob("task/*/children") for pid in file.read_text().split()]
         except OSError:
             return None
         if ("lockswap", "profile") not in {(Path(one).name, other) for one, other in pairwise(words)}:
             return None
-        return next((int(pid) for pid in children if _is_recorded(Path(f"/proc/{pid}"))), None)
+        return next((int(pid) for pid in children if _is_recorded(int(pid))), None)
 
     def _find_recording(self) -> Path:
         paths = {one.path for one in self._maps}
@@ -176,7 +179,7 @@ class Attached:
                 "start the program again, and keep the file"
             )
         # Its root is another one in a container.
-        within = Path(f"/proc/{self.pid}/root{path}")
+        within = Path(f"{self._shown}/root{path}")
         found = Path(path) if Path(path).exists() else within
         if not os.access(found, os.R_OK):
             raise UserError(
@@ -206,18 +209,13 @@ def recorded_children(pid: int) -> list[int]:
     except OSError:
         return []
     for child in children:
-        found += [child] if _is_recorded(Path(f"/proc/{child}")) else recorded_children(child)
+        found += [child] if _is_recorded(child) else recorded_children(child)
     return found
 
 
-def has_ended(pid: int) -> bool:
-    folder = Path(f"/proc/{pid}")
-    return not folder.is_dir() or _is_zombie(folder)
-
-
-def _is_recorded(proc: Path) -> bool:
+def _is_recorded(pid: int) -> bool:
     try:
-        return f"{SUFFIX}\n" in (proc / "maps").read_text(errors="replace")
+        return f"{SUFFIX}\n" in (folder_of(pid) / "maps").read_text(errors="replace")
     except OSError:
         return False
 
@@ -247,10 +245,6 @@ def _status(folder: Path, key: str) -> str:
 def _inner_id(folder: Path, outer: int) -> int:
     ids = _status(folder, "NSpid").split()
     return int(ids[-1]) if ids else outer
-
-
-def _is_zombie(folder: Path) -> bool:
-    return _status(folder, "State").startswith("Z")
 
 
 def _user(folder: Path) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lockswap.base.process import folder_of
 from lockswap.base.text import plural, words
 from lockswap.profile import look as live
 
@@ -87,23 +88,28 @@ def _since(began_s: float) -> Iterator[Path]:
 def _records(process: Path, folder: Path) -> bool:
     """By its memory map: a forked child has its parent's file until it calls a lock function itself."""
     with contextlib.suppress(OSError):
-        return f"{folder.resolve()}/" in (process / "maps").read_text(errors="surrogateescape")
+        return f"{folder.resolve()}/" in (_shown(process) / "maps").read_text(errors="surrogateescape")
     return False
 
 
 def _is_to_record(process: Path, folder: Path) -> bool:
     with contextlib.suppress(OSError):
-        return f"LOCKSWAP_PROFILE={folder}" in (process / "environ").read_text(errors="surrogateescape").split("\0")
+        environment = (_shown(process) / "environ").read_text(errors="surrogateescape")
+        return f"LOCKSWAP_PROFILE={folder}" in environment.split("\0")
     return False
 
 
 def _switches(process: Path) -> str | None:
     """How often it gave up a processor, which doesn't change while it sleeps. None: it isn't asleep."""
     with contextlib.suppress(OSError):
-        lines = (process / "status").read_text(errors="replace").splitlines()
+        lines = (_shown(process) / "status").read_text(errors="replace").splitlines()
         if any(line.startswith("State:\tS") for line in lines):
             return "".join(line for line in lines if "ctxt_switches" in line)
     return None
+
+
+def _shown(process: Path) -> Path:
+    return folder_of(int(process.name))
 
 
 def _started_s(process: Path) -> float:

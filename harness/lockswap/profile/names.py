@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -72,51 +73,69 @@ _STARTS = re.compile(
 )
 
 
+_File = tuple[str, str]  # its path and its build-id
+
+
+class _Wanted:
+    """The addresses in the stacks and locks of some processes, by file."""
+
+    def __init__(self, processes: Iterable[dict]) -> None:
+        self.functions: defaultdict[_File, set[int]] = defaultdict(set)
+        self.innermost: defaultdict[_File, set[int]] = defaultdict(set)  # where calls of lock functions return to
+        self.variables: defaultdict[_File, set[int]] = defaultdict(set)
+        for process in processes:
+            files = [(m["path"], m["build_id"]) for m in process["modules"]]
+            for stack in process["stacks"]:
+                self._add(files, stack["frames"])
+            for lock in process["locks"]:
+                if lock["object"]:
+                    module, address = lock["object"]
+                    self.variables[files[module]].add(address)
+
+    def _add(self, files: list[_File], frames: list[list[int]]) -> None:
+        for n, (module, address) in enumerate(frames):
+            if module >= 0:
+                self.functions[files[module]].add(address - 1)  # inside the call
+                if n == 0:
+                    self.innermost[files[module]].add(address)
+
+
+def _of_all(wanted: Mapping[_File, set[int]], changed: set[_File], look_up: Callable[[str, set[int]], dict]) -> dict:
+    """What is found, by file and address; nothing is looked up in a file that has changed since."""
+    return {
+        (file, address): found
+        for file, addresses in wanted.items()
+        if file not in changed
+        for address, found in look_up(file[0], addresses).items()
+    }
+
+
 class Names:
     """Looks up all addresses of some processes at once: one call of the reader of debug information for each file."""
 
     def __init__(self, processes: Iterable[dict]) -> None:
-        wanted: dict[tuple[str, str], set[int]] = {}
-        innermost: dict[tuple[str, str], set[int]] = {}
-        variables: dict[tuple[str, str], set[int]] = {}
-        for process in processes:
-            files = [(m["path"], m["build_id"]) for m in process["modules"]]
-            for stack in process["stacks"]:
-                for n, (module, address) in enumerate(stack["frames"]):
-                    if module >= 0:
-                        wanted.setdefault(files[module], set()).add(address - 1)  # inside the call
-                        if n == 0:
-                            innermost.setdefault(files[module], set()).add(address)
-            for lock in process["locks"]:
-                if lock["object"]:
-                    module, address = lock["object"]
-                    variables.setdefault(files[module], set()).add(address)
-        changed = {file for file in {*wanted, *variables} if not _is_same(*file)}
+        wanted = _Wanted(processes)
+        changed = {file for file in {*wanted.functions, *wanted.variables} if not _is_same(*file)}
         self.changed = sorted({path for path, _ in changed})
         self._made: dict[int, MadeFunctions] = {}
         self._jumps: dict[tuple, list[list[int]]] = {}
         self._called: dict[tuple, int] = {}
-        for file, addresses in innermost.items():
-            tail_calls = TailCalls(file[0]) if file not in changed else None
-            for address in addresses if tail_calls else ():
-                if ways := tail_calls.before(address):
-                    self._jumps[(file, address)] = ways
-                    wanted[file].update(jump for way in ways for jump in way)
-                elif (called := tail_calls.called(address)) is not None:
-                    self._called[(file, address)] = called
-                    wanted[file].add(called)
-        self._functions = {
-            (file, address): functions
-            for file, addresses in wanted.items()
-            if file not in changed
-            for address, functions in functions_in(file[0], sorted(addresses)).items()
-        }
-        self._variables = {
-            (file, address): name
-            for file, addresses in variables.items()
-            if file not in changed
-            for address, name in variables_in(file[0], addresses).items()
-        }
+        for file, addresses in wanted.innermost.items():
+            if file not in changed:
+                self._find_tail_calls(file, addresses, wanted.functions[file])
+        self._functions = _of_all(wanted.functions, changed, lambda path, found: functions_in(path, sorted(found)))
+        self._variables = _of_all(wanted.variables, changed, variables_in)
+
+    def _find_tail_calls(self, file: _File, addresses: set[int], wanted: set[int]) -> None:
+        """Of each address, the jumps on the ways to it, or the function that its call ends in. They are wanted, too."""
+        tail_calls = TailCalls(file[0])
+        for address in addresses:
+            if ways := tail_calls.before(address):
+                self._jumps[(file, address)] = ways
+                wanted.update(jump for way in ways for jump in way)
+            elif (called := tail_calls.called(address)) is not None:
+                self._called[(file, address)] = called
+                wanted.add(called)
 
     def frame(self, process: dict, frame: list[int], innermost: bool = True) -> list[Function]:
         """The innermost function first. In the `innermost` frame of a stack, the call is that of the lock function."""

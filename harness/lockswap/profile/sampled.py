@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from lockswap.base.errors import UserError
+from lockswap.base.process import has_ended
 from lockswap.outside.glibc import Waited, owner_of, waited_for
 from lockswap.outside.stacks import Stacks, split
 from lockswap.outside.target import Call, FutexWait, Target
 from lockswap.outside.unwind import Frame, Stack
-from lockswap.profile.attach import Attached, Task, has_ended
+from lockswap.profile.attach import Attached, Task
 
 HELD = ("mutex", "rwlock")  # the kinds that say who holds them
 LOCKS = (*HELD, "internal")

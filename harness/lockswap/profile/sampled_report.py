@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockswap.base.errors import UserError
+from lockswap.base.process import has_ended
 from lockswap.base.text import plural, share
 from lockswap.outside.stacks import Stacks
 from lockswap.outside.target import Target
-from lockswap.profile.attach import Attached, has_ended
+from lockswap.profile.attach import Attached
 from lockswap.profile.names import is_wrapper, site
 from lockswap.profile.places import Places
 from lockswap.profile.report import wrapped

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
+from lockswap.base.process import has_ended
 from lockswap.base.text import plural, share, time
-from lockswap.profile.attach import Attached, has_ended
+from lockswap.profile.attach import Attached
 from lockswap.profile.look import Look, look, waited_ns
 from lockswap.profile.names import Function, Names, site
 from lockswap.profile.summary import LOCKS, is_probe, quantile

@@ -107,6 +107,8 @@ def _elsewhere(attached: Attached, tid: int, is_private: bool) -> tuple[str, str
     except OSError:
         return "?", "has ended"
     values = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+    if values.get("Tgid") == str(attached.pid):
+        return values.get("Name", "?"), "has ended"  # the first thread; the process goes on
     process = f"is a thread of process {values.get('Tgid', tid)}"
     return values.get("Name", "?"), f"{process}, which had the lock when this one was forked" if is_private else process
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from lockswap.base.errors import UserError, cannot_write
 from lockswap.records import durable
-from lockswap.records.row import COLUMNS, COUNT_COLUMNS, METRIC, NUMBER_COLUMNS, TEXT_COLUMNS, Row
+from lockswap.records.row import COLUMNS, COUNT_COLUMNS, MACHINE, METRIC, NUMBER_COLUMNS, TEXT_COLUMNS, Row
 
 # 2: the column `twin`. Campaigns of schema 1 had no second run without lockswap.
 SCHEMA = 2
@@ -58,6 +58,15 @@ class Folder:
 
     def write_checks(self, checks: Iterable[Mapping[str, Any]]) -> None:
         self._replace("checks.json", json.dumps({"schema": SCHEMA, "checks": list(checks)}, indent=2) + "\n")
+
+    def write_rows(self, metrics: Iterable[str], rows: Iterable[Row]) -> None:
+        """All of raw.csv, with the column of machines."""
+        columns = columns_of(metrics, has_machines=True)
+        lines = [
+            _line(columns, dict(zip(columns, columns, strict=True))),
+            *(_line(columns, _fields(row)) for row in rows),
+        ]
+        self._replace(self.raw.name, "".join(lines))
 
     def write_failure(self, run: str, text: str) -> None:
         self._make_and_replace(self.path / "failures" / f"{run}.txt", text)
@@ -173,6 +182,7 @@ def _row(fields: Mapping[str, Any]) -> Row:
     return Row(
         **{_FIELD.get(key, key): int(fields.get(key, 0)) for key in COUNT_COLUMNS},
         **{key: fields[key] for key in TEXT_COLUMNS},
+        machine=fields.get(MACHINE, ""),
         numbers={key: float(fields[key]) for key in NUMBER_COLUMNS if fields[key]},
         metrics={
             key.removeprefix(METRIC): float(value) for key, value in fields.items() if key.startswith(METRIC) and value
@@ -184,7 +194,7 @@ class RawWriter:
     """Appends to raw.csv. Each row is on the disk when `add` returns, so it survives the end of the harness."""
 
     def __init__(self, folder: Folder, metrics: Iterable[str]) -> None:
-        self.columns = [*COLUMNS, *(METRIC + name for name in metrics)]
+        self.columns = columns_of(metrics)
         self.file = folder.raw
         if folder.columns() not in (None, self.columns):
             raise UserError(f"{self.file} has other columns than this version writes: choose another --out or --name")
@@ -194,21 +204,34 @@ class RawWriter:
             self._write(dict(zip(self.columns, self.columns, strict=True)))
 
     def add(self, row: Row) -> None:
-        fields = asdict(row)
-        fields |= {column: fields.pop(name) for column, name in _FIELD.items()}
-        numbers, metrics = fields.pop("numbers"), fields.pop("metrics")
-        fields |= {key: _short(numbers[key]) for key in NUMBER_COLUMNS if key in numbers}
-        fields |= {METRIC + key: _short(value) for key, value in metrics.items()}
-        self._write(fields)
+        self._write(_fields(row))
 
     def _write(self, fields: Mapping[str, Any]) -> None:
-        line = io.StringIO()
-        csv.DictWriter(line, self.columns, lineterminator="\n").writerow(fields)
         with _said(self.file):
-            self.lines.add(line.getvalue())
+            self.lines.add(_line(self.columns, fields))
 
     def close(self) -> None:
         self.lines.close()
+
+
+def columns_of(metrics: Iterable[str], has_machines: bool = False) -> list[str]:
+    return [*COLUMNS, *([MACHINE] if has_machines else []), *(METRIC + name for name in metrics)]
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    fields = asdict(row)
+    fields |= {column: fields.pop(name) for column, name in _FIELD.items()}
+    numbers, metrics = fields.pop("numbers"), fields.pop("metrics")
+    fields |= {key: _short(numbers[key]) for key in NUMBER_COLUMNS if key in numbers}
+    return fields | {METRIC + key: _short(value) for key, value in metrics.items()}
+
+
+def _line(columns: list[str], fields: Mapping[str, Any]) -> str:
+    """A row has a machine for a column only if there are several."""
+    line = io.StringIO()
+    known = {key: value for key, value in fields.items() if key != MACHINE or key in columns}
+    csv.DictWriter(line, columns, lineterminator="\n").writerow(known)
+    return line.getvalue()
 
 
 def _short(value: float) -> str:

@@ -27,6 +27,8 @@ NUMBER_COLUMNS = (
 )
 COLUMNS = ("run", "round", "workload", "lock", "twin", "threads", "status", "detail", "disturbed", *NUMBER_COLUMNS)
 METRIC = "metric."
+# The column that only campaigns of several machines have.
+MACHINE = "machine"
 
 
 @dataclass
@@ -42,5 +44,6 @@ class Row:
     detail: str = ""
     disturbed: int = 0
     second_run: int = 0
+    machine: str = ""  # "": the campaign has one machine
     numbers: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)

@@ -1,29 +1,24 @@
 """The plots of one workload: figures against threads, ratios, and what the runs cost."""
 
-import math
 import textwrap
 from collections.abc import Callable, Mapping
 from functools import partial
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import offset_copy
 
 from lockswap.base.choice import BASELINES, MUTEX_PTHREAD, NONE, PTHREAD
-from lockswap.base.text import plural, si, tick, words
+from lockswap.base.text import plural, si, words
 from lockswap.findings.effects import is_time
 from lockswap.findings.measured import Cell, Workload, compared
 from lockswap.findings.measures import MetricInfo, split
 from lockswap.findings.stats import Spread
 from lockswap.records.row import Row
 from lockswap.report import forest
-from lockswap.report.axes import top
 from lockswap.report.figure import Panel, Plot, plot
 from lockswap.report.marks import mark
 from lockswap.report.palette import INK, MUTED, LockStyle
-
-# Beyond this ratio of the largest median to the smallest the small ones would vanish on a linear axis.
-_LINEAR_REACH = 15
+from lockswap.report.scale import set_scale
 
 _FEW = 4  # locks beside the first one: with more they take more of the room between thread counts
 _POINTS_PER_INCH = 72
@@ -180,7 +175,7 @@ def _against_threads(axis: Axes, workload: Workload, styles: Styles, value: Valu
         axis.set_xlim(-0.5, len(workload.threads) - 0.5)
         axis.set_xlabel(workload.info["threads_label"])
     axis.grid(visible=False, axis="x")
-    logarithmic, limit = _scale(axis, spreads, everything)
+    logarithmic, limit = set_scale(axis, spreads, everything)
     for x, lock, spread in drawn:
         if spread.high > limit:
             _mark_beyond(axis, x, spread.high, lock)
@@ -230,34 +225,6 @@ def _draw_lock(axis: Axes, found: list, lock: str, style: LockStyle, value: Valu
     )  # fmt: skip
     for artist in artists:
         mark(artist, lock)
-
-
-def _scale(axis: Axes, spreads: list[Spread], everything: list[float]) -> tuple[bool, float]:
-    """Linear from 0; logarithmic where the medians lie too far apart for that. Whether it is, and where it ends."""
-    medians = [spread.median for spread in spreads]
-    limit = math.inf
-    positive = [value for value in everything if value > 0]
-    above = [value for value in medians if value > 0]
-    high = max(everything, default=0)
-    # A median of 0 beside others counts as far apart if the others are many.
-    if not above or max(above) <= _LINEAR_REACH * max(min(medians), min(1.0, min(above))):
-        limit = top(spreads)
-        axis.set_ylim(0, (1.1 if limit == high else 1.25) * limit or 1)
-        axis.yaxis.set_major_locator(MaxNLocator(nbins=5))
-    else:
-        bottom = 10.0 ** math.floor(math.log10(min(positive)))
-        zero = min(everything) <= 0
-        if zero:
-            axis.set_yscale("symlog", linthresh=bottom, linscale=0.4)
-        else:
-            axis.set_yscale("log")
-        axis.set_ylim(-0.15 * bottom if zero else min(positive) / 1.6, high * 1.8)
-        decades = range(math.floor(math.log10(bottom)), math.ceil(math.log10(high)) + 1)
-        every = math.ceil(len(decades) / 6)
-        axis.yaxis.set_major_locator(FixedLocator([*([0] if zero else []), *(10.0**e for e in decades[::every])]))
-        axis.yaxis.set_minor_locator(NullLocator())
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick(y)))
-    return axis.get_yscale() != "linear", limit
 
 
 def _mark_failures(axis: Axes, workload: Workload, styles: Styles, metric: MetricInfo) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from lockswap.base.text import duration, plural
 from lockswap.findings import hints
 from lockswap.findings.findings import Findings
-from lockswap.report import squares
+from lockswap.report import paper_page, squares
 from lockswap.report.console import listed, open_console, short
 from lockswap.report.tables import left_out, print_whole, tables
 from lockswap.report.tables import markdown as tables_markdown
@@ -75,6 +75,11 @@ def show(findings: Findings, page: Path | None, markdown: bool = False, verbose:
         print("\n".join(_markdown(findings, page)))
         return
     console = open_console()
+    if (measured := paper_page.measured_of(findings.campaign)) is not None:
+        for line in paper_page.said(measured):
+            console.print(Text(line), soft_wrap=True)
+        console.print(Text(_where(findings, page)), soft_wrap=True)
+        return
     if verbose:
         _details(findings, console)
     elif findings.advice:

@@ -6,6 +6,7 @@ The figures come from the folder alone; the registry of this tree only chooses t
 import csv
 import io
 import json
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,12 +14,13 @@ from typing import TYPE_CHECKING
 from lockswap.base.paths import Paths
 from lockswap.base.registry import known_labels
 from lockswap.base.text import words
+from lockswap.figures.values import Measured
 from lockswap.findings import measured, picture
 from lockswap.findings.findings import Findings
 from lockswap.findings.verdict import glibcs
 from lockswap.records.folder import make_folder
 from lockswap.records.status import OK
-from lockswap.report import answer, drawing, export, page
+from lockswap.report import answer, drawing, export, page, paper_page
 from lockswap.report.console import short
 from lockswap.report.palette import LockStyle, Palette
 
@@ -43,11 +45,9 @@ def write(findings: Findings, out: Path | None = None) -> Path:
     path = out or folder
     make_folder(path)
     paths = Paths.find()
-    styles = Palette(known_labels(paths)).styles(campaign.locks)
     no_plots = drawing.cure(paths)
     if no_plots:
         drawing.warn("report", no_plots, f"'lockswap report {short(folder)}'")
-    drawn = _draw(campaign, styles, None if no_plots else path / "plots")
 
     advice = list(map(str, findings.advice))
     data = export.as_json(campaign, findings.sentences, advice, findings.verdict, findings.brief)
@@ -61,8 +61,46 @@ def write(findings: Findings, out: Path | None = None) -> Path:
     raw = [folder / name for name in ("raw.csv", "checks.json", "env.json", "campaign.toml")]
     downloads = derived | {file.name: file.read_text(encoding="utf-8") for file in raw if file.exists()}
     file = path / "report.html"
-    file.write_text(_page(findings, styles, drawn, no_plots, downloads), encoding="utf-8")
+    measured = paper_page.measured_of(campaign)
+    make = _campaign_page if measured is None else partial(_paper_page, measured)
+    file.write_text(make(findings, paths, path / "plots", no_plots, downloads), encoding="utf-8")
     return file
+
+
+def _campaign_page(findings: Findings, paths: Paths, to: Path, no_plots: str | None, downloads: dict[str, str]) -> str:
+    campaign = findings.campaign
+    styles = Palette(known_labels(paths)).styles(campaign.locks)
+    drawn = _draw(campaign, styles, None if no_plots else to)
+    return _page(findings, styles, drawn, no_plots, downloads)
+
+
+def _paper_page(
+    measured: Measured, findings: Findings, paths: Paths, to: Path, no_plots: str | None, downloads: dict[str, str]
+) -> str:
+    """Of a campaign that is about a paper's figure."""
+    campaign = findings.campaign
+    styles = paper_page.styles_of(measured, known_labels(paths))
+    plots = []
+    if no_plots is None:
+        from lockswap.report import paper_plots  # loads matplotlib, which an installation may lack
+
+        plots = paper_plots.of(measured, styles)
+        for plot in plots:
+            plot.save(to)
+    return page.render(
+        "paper.html.j2",
+        styles,
+        title=measured.figure.heading,
+        kicker="lockswap paper",
+        campaign=campaign,
+        about=campaign.about,
+        env=campaign.env,
+        rounds=max((row.round for row in campaign.rows), default=0),
+        plots=plots,
+        no_plots=no_plots,
+        downloads=downloads,
+        **paper_page.variables(measured),
+    )
 
 
 def _draw(campaign: measured.Campaign, styles: dict[str, LockStyle], to: Path | None) -> "dict[str, list[Plot]]":

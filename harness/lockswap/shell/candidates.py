@@ -54,6 +54,13 @@ def waits() -> Names:
     yield from _registry().waits.items()
 
 
+def machines() -> Names:
+    """Those that `predict` knows."""
+    from lockswap.base.paths import Paths
+
+    yield from ((file.stem, "") for file in sorted((Paths.find().root / "predict/machines").glob("*.toml")))
+
+
 def variables() -> Names:
     yield from ((row["name"], row["help"]) for row in _registry().config)
 
@@ -93,7 +100,17 @@ def policies() -> Names:
 
 def lists() -> Names:
     """What `lockswap list` has beside locks."""
-    yield from ((name, f"list {name}") for name in ("ranges", "workloads", "variables", "waits", "structures"))
+    yield from (
+        (name, f"list {name}") for name in ("ranges", "workloads", "variables", "waits", "structures", "papers")
+    )
+
+
+def figures() -> Names:
+    from lockswap.base.paths import Paths
+    from lockswap.figures import reader
+
+    found = reader.load_all(Paths.find()).values()
+    yield from ((figure.name, figure.title) for figure in found if not figure.missing)
 
 
 def signals() -> Names:

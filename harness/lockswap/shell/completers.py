@@ -27,7 +27,9 @@ VALUES: dict[str, tuple[Callable[[], Names] | str, ...]] = {
     "--against": (of.choices,),
     "--scan": (of.settings,),
     "--workload": (of.all_workloads, of.workloads),
+    "--machine": (of.machines, FILE),
     "--policy": (of.policies, FILE),
+    "--validate": (FILE,),
     "--stop": (of.signals,),
     "--preload": (of.allocators, FILE),
     "--preload-first": (FILE,),
@@ -37,11 +39,13 @@ VALUES: dict[str, tuple[Callable[[], Names] | str, ...]] = {
     "WORDS": (of.processes, FILE),
     "SUBJECT": (of.processes, FOLDER),
     "UNIT": (of.units,),
+    "FILES": (FILE,),
     "FOLDERS": (of.campaigns, FOLDER),
     "CAMPAIGN": (of.campaigns, FOLDER),
     "COMMAND": (FILE,),
     "RULES": (of.policies, FILE),
-    "NAME": (of.lists, of.rwlocks, of.mutexes, of.range_locks, of.variables, of.waits, of.workloads),
+    "NAME": (of.lists, of.rwlocks, of.mutexes, of.range_locks, of.variables, of.waits, of.workloads, of.figures),
+    "FIGURE": (of.figures,),
 }
 
 

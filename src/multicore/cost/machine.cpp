@@ -64,6 +64,7 @@ void Machine::go(int threads, const std::function<void(int)>& body) {
     std::pop_heap(events_.begin(), events_.end());
     const Event e = events_.back();
     events_.pop_back();
+    if (e.at > last_) break;
     if (e.kind == Event::Kind::is_taken) {
       take(*e.line);
       continue;

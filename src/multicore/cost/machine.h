@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <random>
 #include <unordered_map>
@@ -87,6 +88,8 @@ struct Counts {
 
 class Machine {
  public:
+  // The next runs end at that time, at the latest, though threads may not be done.
+  void end_at(double ns) { last_ = ns; }
   // Runs setup() alone, then body(i) in so many threads, one on each hardware thread, from time 0.
   // They ask goes_on() whether to begin another round. Nothing is left of an earlier run.
   void run(const Costs& costs, int threads, double ns, const std::function<void()>& setup,
@@ -191,6 +194,7 @@ class Machine {
   const std::function<void(int)>* body_ = nullptr;
   int current_ = 0;
   double end_ = 0;
+  double last_ = std::numeric_limits<double>::infinity();
   std::uint64_t run_ = 0;
   std::uint64_t events_made_ = 0;
   std::vector<Event> events_;  // a heap

@@ -4,9 +4,15 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
+#include <optional>
 
 #include "address_space/native.h"
 #include "common/clock.h"
+#include "platform/native.h"
+#include "range/stages.h"
+#include "range/tree.h"
+#include "wait/park.h"
 
 namespace bench {
 
@@ -19,8 +25,9 @@ enum class LockClass : std::uint8_t {
   index_read,  // hybrid-rcu's lock of the tree
   index_write,
   table,  // a page table's lock, or a file's
+  tree,   // the spin lock inside the range lock of tree-full and tree-refined
 };
-inline constexpr std::size_t kLockClasses = 8;
+inline constexpr std::size_t kLockClasses = 9;
 
 struct Waits {
   struct Sum {
@@ -46,20 +53,46 @@ std::array<Waits::Sum, kLockClasses> take_waits();
 // longest acquisition, the share of the threads' time that was spent in them, and how many.
 void print_waits(double seconds_of_threads);
 
+template <class F>
+void time_wait(LockClass which, F f) {
+  const std::uint64_t before = ticks();
+  f();
+  const std::uint64_t after = ticks();
+  waits_of_thread().add(which, after > before ? after - before : 0);
+}
+
+// The platform of a range lock whose spin lock is timed: SpinLock is specialised for it.
+struct TimedPlatform : lockswap::Native {};
+
+}  // namespace bench
+
+namespace lockswap {
+
+template <WaitPolicy<bench::TimedPlatform> W>
+class SpinLock<bench::TimedPlatform, W> {
+ public:
+  bool lock() noexcept {
+    bool orphaned = false;
+    bench::time_wait(bench::LockClass::tree, [&] { orphaned = lock_.lock(); });
+    return orphaned;
+  }
+  void unlock() noexcept { lock_.unlock(); }
+
+ private:
+  SpinLock<Native, Park<Native>> lock_{};
+};
+
+}  // namespace lockswap
+
+namespace bench {
+
 struct TimedMachine : lockswap::address_space::NativeMachine {
   using Real = lockswap::address_space::NativeMachine;
-  template <class F>
-  static void time(LockClass which, F f) {
-    const std::uint64_t before = ticks();
-    f();
-    const std::uint64_t after = ticks();
-    waits_of_thread().add(which, after > before ? after - before : 0);
-  }
   template <LockClass kClass>
   class TimedLock {
    public:
     void lock() {
-      time(kClass, [this] { lock_.lock(); });
+      time_wait(kClass, [this] { lock_.lock(); });
     }
     void unlock() { lock_.unlock(); }
 
@@ -70,11 +103,11 @@ struct TimedMachine : lockswap::address_space::NativeMachine {
   class TimedRwLock {
    public:
     void lock() {
-      time(kWrite, [this] { lock_.lock(); });
+      time_wait(kWrite, [this] { lock_.lock(); });
     }
     void unlock() { lock_.unlock(); }
     void lock_shared() {
-      time(kRead, [this] { lock_.lock_shared(); });
+      time_wait(kRead, [this] { lock_.lock_shared(); });
     }
     void unlock_shared() { lock_.unlock_shared(); }
 
@@ -85,18 +118,33 @@ struct TimedMachine : lockswap::address_space::NativeMachine {
   using ChangeLock = TimedLock<LockClass::change>;
   using RwLock = TimedRwLock<LockClass::space_read, LockClass::space_write>;
   using IndexLock = TimedRwLock<LockClass::index_read, LockClass::index_write>;
+  // The library's, but built in here, where its spin lock can be timed.
+  using TreeLock = lockswap::KernelRw<TimedPlatform, lockswap::Park<TimedPlatform>>;
   class Range {
    public:
-    Range(lockswap::range_lock& lock, std::uint64_t start, std::uint64_t end, bool shared)
-        : before_(ticks()), held_(lock, start, end, shared) {
-      const std::uint64_t after = ticks();
-      waits_of_thread().add(shared ? LockClass::range_read : LockClass::range_write,
-                            after > before_ ? after - before_ : 0);
+    template <class Lock>
+    Range(Lock& lock, std::uint64_t start, std::uint64_t end, bool shared) {
+      time_wait(shared ? LockClass::range_read : LockClass::range_write,
+                [&] { acquire(lock, start, end, shared); });
     }
+    ~Range() {
+      if (tree_ != nullptr) lockswap::release_range(*tree_, node_);
+    }
+    Range(const Range&) = delete;
 
    private:
-    std::uint64_t before_;
-    Real::Range held_;
+    void acquire(lockswap::range_lock& lock, std::uint64_t start, std::uint64_t end, bool shared) {
+      held_.emplace(lock, start, end, shared);
+    }
+    void acquire(TreeLock& lock, std::uint64_t start, std::uint64_t end, bool shared) {
+      const lockswap::RangeRequest request{start, end, shared, false, nullptr};
+      if (lockswap::acquire_range(lock, request, {}, node_) != 0) std::abort();
+      tree_ = &lock;
+    }
+
+    std::optional<Real::Range> held_;
+    TreeLock* tree_ = nullptr;
+    TreeLock::Node* node_ = nullptr;
   };
 };
 

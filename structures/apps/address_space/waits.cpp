@@ -17,8 +17,9 @@ namespace {
 std::mutex mutex;
 std::array<Waits::Sum, kLockClasses> of_all;
 
-constexpr const char* kNames[] = {"space_read", "space_write", "range_read",  "range_write",
-                                  "change",     "index_read",  "index_write", "table"};
+constexpr const char* kNames[] = {"space_read",  "space_write", "range_read",
+                                  "range_write", "change",      "index_read",
+                                  "index_write", "table",       "tree"};
 
 template <template <class> class Design>
 using Engine = lockswap::address_space::Space<TimedMachine, Design>;

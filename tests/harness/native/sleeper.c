@@ -13,6 +13,10 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 static int word;
+static void* sleeps(void* unused) {
+  pause();
+  return unused;
+}
 int main(int argc, char** argv) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&mutex);
@@ -33,5 +37,10 @@ int main(int argc, char** argv) {
   puts("ready");
   fflush(stdout);
   if (strcmp(how, "futex") == 0) syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+  if (strcmp(how, "leave") == 0) {
+    pthread_t other;
+    pthread_create(&other, NULL, sleeps, NULL);
+    pthread_exit(NULL);
+  }
   pause();
 }

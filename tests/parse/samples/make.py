@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the kept samples of what processes leave behind, from programs of the tests.
 
-    make.py BUILD     writes profile-N.gz and audit-N.gz here, for the versions that BUILD writes
+    make.py BUILD     writes profile-N.gz, calls-N.gz and audit-N.gz here, for the versions that BUILD writes
 
 A sample of an older version stays as it is, and is removed when no reader takes it any more.
 """
@@ -16,6 +16,8 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+KINDS = {".lockprof": "profile", ".lockcalls": "calls"}
+_CHUNK = 16 << 10
 _VERSION_AT = 8  # behind the magic number
 _PATH = re.compile(rb"/[\x21-\x7e]{4,}")
 
@@ -32,6 +34,8 @@ def without_paths(record: bytes) -> bytes:
 
 def keep(kind: str, file: Path) -> None:
     record = file.read_bytes()
+    if kind == "calls":  # which grows by many chunks at a time
+        record = record[: -(-len(record.rstrip(b"\0")) // _CHUNK) * _CHUNK]
     (version,) = struct.unpack_from("<I", record, _VERSION_AT)
     (HERE / f"{kind}-{version}.gz").write_bytes(gzip.compress(without_paths(record), 9, mtime=0))
 
@@ -40,13 +44,14 @@ def main(build: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for library, variable, value, command in (
             ("liblockswap.so", "LOCKSWAP_PROFILE", folder, ["tests/profile/profile_hot_locks", "killed"]),
+            ("liblockswap.so", "LOCKSWAP_RECORD", folder, ["tests/calls/calls_subject", "killed"]),
             ("liblockswap-audit.so", "LOCKSWAP_AUDIT", f"{folder}/audit", ["tests/audit/audit_orders", "opposite"]),
         ):
             if (build / library).exists():
                 env = os.environ | {"LD_PRELOAD": str(build / library), variable: value}
                 subprocess.run([build / command[0], *command[1:]], env=env, check=False)
         for file in sorted(Path(folder).iterdir()):
-            keep("audit" if file.name.startswith("audit") else "profile", file)
+            keep("audit" if file.name.startswith("audit") else KINDS[file.suffix], file)
 
 
 if __name__ == "__main__":

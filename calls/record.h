@@ -1,0 +1,92 @@
+// What a process under LOCKSWAP_RECORD leaves behind: one file, mapped and shared, with the lock
+// calls of each thread in their order and when they were made. So what was recorded outlives kill
+// -9. liblockswap.so writes it, lockswap-calls-read summarises it, and lockswap-model replays it.
+//
+// The file is the Record, and behind it chunks of calls. Each chunk is of one thread, whose later
+// chunks lie behind its earlier ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "recording/head.h"
+
+namespace lockswap::calls {
+
+inline constexpr std::uint64_t kMagic = 0x736c6c6163706c;  // "lpcalls"
+inline constexpr std::uint32_t kSchema = 1;
+
+using Word = NativeAtomic<std::uint64_t>;
+
+enum class What : std::uint8_t {
+  none,
+  lock,       // a mutex was acquired
+  read,       // a reader-writer lock, for reading
+  write,      // for writing
+  unlock,     // of any kind
+  wait,       // for a condition, without the mutex: an unlock stands before it, and a lock behind
+  timed_out,  // the same, and its time was over
+  signal,
+  broadcast,
+  slept,      // the thread was off its processor by itself: it slept, or waited for something else
+  preempted,  // it was off its processor because other threads needed that
+  kEnd,
+};
+
+// A call that has returned. The number of its lock or condition variable is counted from 1.
+struct Call {
+  std::uint64_t when;  // what it was, and above that nanoseconds from the start to its begin
+  std::uint64_t took;  // nanoseconds, and above them the object's number
+
+  static constexpr unsigned kWhatBits = 8, kTookBits = 40;
+  static constexpr std::uint64_t kLongest = (std::uint64_t{1} << kTookBits) - 1;
+  static constexpr std::uint32_t kMostObjects = 1u << (64 - kTookBits);
+
+  static constexpr Call of(What what, std::uint32_t object, std::uint64_t at,
+                           std::uint64_t ns) noexcept {
+    return {at << kWhatBits | static_cast<std::uint64_t>(what),
+            std::uint64_t{object} << kTookBits | (ns < kLongest ? ns : kLongest)};
+  }
+  constexpr What what() const noexcept { return static_cast<What>(when & 0xff); }
+  constexpr std::uint64_t at() const noexcept { return when >> kWhatBits; }
+  constexpr std::uint64_t ns() const noexcept { return took & kLongest; }
+  constexpr std::uint32_t object() const noexcept {
+    return static_cast<std::uint32_t>(took >> kTookBits);
+  }
+};
+
+// Its calls end with the first one that is nothing.
+struct Chunk {
+  static constexpr std::uint32_t kBytes = 16u << 10;
+  static constexpr std::uint32_t kCalls = kBytes / sizeof(Call) - 1;
+
+  std::uint64_t thread;  // counted from 1
+  std::uint64_t unused;
+  Call call[kCalls];
+};
+static_assert(sizeof(Chunk) == Chunk::kBytes);
+
+struct Record {
+  recording::Head head;
+  std::uint64_t most_bytes;  // of the file
+  std::uint64_t after_ns;    // from the process's start to the recording's, as it was asked for
+  std::uint64_t began_ticks;
+  std::uint64_t began_cpu_ns;  // processor time of the process, here and below
+  Word ended_ns;  // when recording ended, because the file is full or the process ended
+  Word ended_cpu_ns;
+  Word is_full;
+  Word chunks;
+  Word left_out;  // calls on locks for which there was no room, or from signal handlers
+  Word failed;    // tries that failed, and acquisitions that timed out
+  // What recording adds, measured when the process started, in 1/256 ns: to a lock and its release;
+  // to the time between the two, and between a release and the next lock, as they are recorded.
+  std::uint64_t pair_ns_256, hold_ns_256, think_ns_256;
+};
+
+inline constexpr std::uint32_t kFirstChunk =
+    (sizeof(Record) + Chunk::kBytes - 1) / Chunk::kBytes * Chunk::kBytes;
+inline constexpr recording::Format kFormat{
+    .magic = kMagic, .schema = kSchema, .size = sizeof(Record)};
+
+}  // namespace lockswap::calls

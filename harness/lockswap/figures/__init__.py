@@ -1,0 +1,1 @@
+"""A paper's figures: which runs they consist of, which lines they have, and whether what the paper says holds here."""

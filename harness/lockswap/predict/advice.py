@@ -1,0 +1,60 @@
+"""From how many processors on a lock is faster than the plainest of its kind, by the model: predict/advice.csv."""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+COLUMNS = ("kind", "lock", "than", "machine", "workload", "writes", "processors")
+
+
+@dataclass(frozen=True)
+class Advice:
+    kind: str
+    lock: str
+    than: str
+    machine: str
+    workload: str
+    writes: float
+    processors: int | None  # None: on no number of them does the model claim it
+
+    @property
+    def share(self) -> str:
+        return f"{100 * self.writes:g} % writes"
+
+    @property
+    def says(self) -> str:
+        if self.processors is None:
+            return f"with {self.share}, not claimed to be faster than {self.than}"
+        return f"with {self.share}, faster than {self.than} from {self.processors} processors on"
+
+
+def read(file: Path) -> list[Advice]:
+    """Nothing if there is no such file, as in an old installation."""
+    if not file.is_file():
+        return []
+    with file.open(encoding="utf-8", newline="") as lines:
+        return [
+            Advice(**{**row, "writes": float(row["writes"]), "processors": int(row["processors"] or 0) or None})
+            for row in csv.DictReader(lines)
+        ]
+
+
+def of(advice: Iterable[Advice], kind: str, lock: str) -> str:
+    """All that is said of a lock, in one line; empty if nothing is."""
+    mine = [one for one in advice if (one.kind, one.lock) == (kind, lock)]
+    if not mine:
+        return ""
+    return f"{'; '.join(one.says for one in mine)} ({mine[0].workload} on {mine[0].machine}; docs/predict.md)"
+
+
+def table(advice: Iterable[Advice], kind: str) -> list[str]:
+    """The lines of a table in Markdown: a row for each lock, a column for each share of writes."""
+    mine = [one for one in advice if one.kind == kind]
+    shares = list(dict.fromkeys(one.share for one in mine))
+    found = {(one.lock, one.share): one.processors for one in mine}
+    lines = [f"| modelled: faster than `{mine[0].than}` | {' | '.join(shares)} |", f"| --- |{' --- |' * len(shares)}"]
+    for lock in dict.fromkeys(one.lock for one in mine):
+        cells = [f"from {n} processors on" if (n := found[lock, share]) else "not claimed" for share in shares]
+        lines.append(f"| `{lock}` | {' | '.join(cells)} |")
+    return lines

@@ -1,0 +1,29 @@
+"""What is predicted and then measured, and what it was measured as."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import quantiles
+
+
+@dataclass(frozen=True)
+class Place:
+    """What is predicted and measured."""
+
+    lock: str
+    kind: str  # rwlock or mutex
+    writes: float
+    threads: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Operations per second: the median of the rounds, and their quartiles."""
+
+    low: float
+    middle: float
+    high: float
+
+    @classmethod
+    def of(cls, rounds: Sequence[float]) -> "Measured":
+        low, middle, high = quantiles(rounds, n=4, method="inclusive") if len(rounds) > 1 else [rounds[0]] * 3
+        return cls(low, middle, high)

@@ -1,0 +1,132 @@
+"""The page of predictions: what papers say, what the model says to that, and its plots. Nothing on it was measured."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.progress import track
+
+from lockswap.base.paths import Paths
+from lockswap.base.registry import known_labels
+from lockswap.predict import machines, model, places, statements, workloads
+from lockswap.predict.bands import Point
+from lockswap.records.folder import make_folder
+from lockswap.report import drawing
+from lockswap.report import page as pages
+from lockswap.report.palette import LockStyle, Palette
+
+if TYPE_CHECKING:
+    from lockswap.report.figure import Plot
+
+
+@dataclass(frozen=True)
+class Answer:
+    asked: statements.Asked
+    machine: machines.Machine
+    workload: workloads.Workload
+    points: Sequence[Point]
+
+
+def write(paths: Paths, out: Path, draws: int) -> Path:
+    """Runs the model for all questions of predict/statements.toml, and writes everything; the page's path."""
+    make_folder(out)
+    book = statements.read(places.statements(paths))
+    answers = _ask(paths, book, draws)
+    outcomes = [o for s in book.statements for o in statements.judge(s, answers[s.question].points)]
+    locks = dict.fromkeys(str(p.subject) for answer in answers.values() for p in answer.points)
+    styles = Palette(known_labels(paths)).styles(locks)
+    no_plots = drawing.cure(paths)
+    if no_plots:
+        drawing.warn("page", no_plots, "this command")
+    drawn = {} if no_plots else _draw(answers, styles, out / "plots")
+    files = {"statements.csv": _statements_csv(outcomes), "points.csv": _points_csv(answers)}
+    for name, content in files.items():
+        (out / name).write_text(content, encoding="utf-8")
+    by_statement = [(s, list(found)) for s, found in groupby(outcomes, key=lambda outcome: outcome.statement)]
+    file = out / "predicted.html"
+    file.write_text(
+        pages.render(
+            "predicted.html.j2",
+            styles,
+            title="Predictions",
+            kicker="lockswap: modelled, not measured",
+            papers=book.papers,
+            statements=by_statement,
+            hold=sum(all(o.holds for o in found) for _, found in by_statement),
+            answers=answers,
+            plots=drawn,
+            no_plots=no_plots,
+            draws=draws,
+            downloads=files,
+        ),
+        encoding="utf-8",
+    )
+    return file
+
+
+def _ask(paths: Paths, book: statements.Book, draws: int) -> dict[str, Answer]:
+    program = places.program(paths)
+    found = {}
+    for name, asked in track(book.questions.items(), "predicting", transient=True):
+        machine = machines.find(places.machines(paths), asked.machine)
+        workload = workloads.find(places.workloads(paths), asked.workload)
+        question = model.Question(
+            machine, workload, asked.writes, asked.subjects, asked.threads, draws, asked.virtual_ms * 1e6
+        )
+        found[name] = Answer(asked, machine, workload, model.ask(program, question))
+    return found
+
+
+def _draw(answers: Mapping[str, Answer], styles: Mapping[str, LockStyle], to: Path) -> "dict[str, Plot]":
+    from lockswap.predict import plots  # loads matplotlib, which an installation may lack
+
+    dashed = plots.dashed(styles)
+    drawn = {
+        name: plot
+        for name, answer in answers.items()
+        if (plot := plots.of(answer.asked, answer.machine, answer.workload, answer.points, dashed))
+    }
+    for plot in drawn.values():
+        plot.save(to)
+    return drawn
+
+
+def _statements_csv(outcomes: Sequence[statements.Outcome]) -> str:
+    head = ("statement", "rule", "ratio", "low", "high", "draws_that_agree", "holds")
+    return _csv(
+        head,
+        (
+            (o.statement.name, o.rule.text, *_four(o.ratio.middle, o.ratio.low, o.ratio.high), f"{o.agree:.2f}",
+             "yes" if o.holds else "no")
+            for o in outcomes
+        ),
+    )  # fmt: skip
+
+
+def _points_csv(answers: Mapping[str, Answer]) -> str:
+    head = ("question", "machine", "workload", "writes", "lock", "threads", "per_second", "low", "high", "transfers")
+    return _csv(
+        head,
+        (
+            (name, answer.machine.name, answer.workload.name, f"{answer.asked.writes:g}", str(p.subject), p.threads,
+             *_four(p.band.middle, p.band.low, p.band.high, p.transfers))
+            for name, answer in answers.items()
+            for p in answer.points
+        ),
+    )  # fmt: skip
+
+
+def _four(*values: float) -> list[str]:
+    return [f"{value:.4g}" for value in values]
+
+
+def _csv(head: Sequence[str], rows) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    return out.getvalue()

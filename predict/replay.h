@@ -1,0 +1,64 @@
+// A recorded program's lock calls on the modelled machine: each thread works for as long as it did
+// between its calls, and makes them on locks of the model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "multicore/cost/machine.h"
+#include "predict/lock.h"
+
+namespace lockswap::predict {
+
+struct Step {
+  enum class Kind : std::uint8_t {
+    work,
+    rest,  // off the processor, for the recorded time
+    lock,
+    read,
+    write,
+    unlock,
+    give,   // a signal that another thread waits for
+    await,  // until that signal was given
+  };
+  Kind kind;
+  std::uint32_t of = 0;  // the number of a lock or a signal in the plan
+  double ns = 0;         // of work and rest
+};
+
+// What the threads do in a window of the recording. Threads that lived one after another share one
+// of the plan's.
+struct Plan {
+  std::vector<std::vector<Step>> threads;
+  std::vector<bool> is_rwlock;  // of each lock
+  std::uint32_t signals = 0;
+  // For the reader of a prediction.
+  double recorded_ns = 0;
+  std::uint64_t acquisitions = 0;
+  std::uint64_t timed = 0;  // waits for a condition that are a rest, because no signal was recorded
+  double preempted_ns = 0;  // left out
+
+  // More than the replay can take, unless it hangs.
+  double longest() const;
+};
+
+// How a replay is run beside the plan.
+struct Replay {
+  const NamedLock& rwlock;
+  const NamedLock& mutex;
+  double pace = 1;  // how long work takes, compared with the machine where it was recorded
+};
+
+struct ReplayOutcome {
+  std::uint64_t acquisitions = 0;
+  double ns = 0;  // until all threads are done
+  double in_calls_ns = 0;
+  double thread_ns = 0;  // until each thread was done, added up
+  bool finished = true;  // false: threads wait for each other
+  cost::Counts counts;
+};
+
+ReplayOutcome run(const cost::Costs& costs, const Plan& plan, const Replay& replay);
+
+}  // namespace lockswap::predict

@@ -1,0 +1,55 @@
+"""The statements of papers: their form, how they are judged, and that the page of results says what came out."""
+
+from pathlib import Path
+
+import pytest
+
+from lockswap.base.errors import UserError
+from lockswap.predict import bands, machines, statements, workloads
+
+ROOT = Path(__file__).resolve().parents[2]
+BOOK = statements.read(ROOT / "predict/statements.toml")
+
+
+def _point(lock: str, threads: int, *rates: float) -> bands.Point:
+    return bands.Point(bands.Subject(lock, "rwlock"), threads, rates, 0)
+
+
+def _statement(*rules: str) -> statements.Statement:
+    return statements.Statement("s", "p", "1", "", "q", tuple(map(statements.Rule.of, rules)))
+
+
+def test_every_statement_can_be_asked():
+    names = [one.name for one in BOOK.statements]
+    assert len(names) == len(set(names))
+    assert {one.question for one in BOOK.statements} == set(BOOK.questions)
+    for asked in BOOK.questions.values():
+        machine = machines.find(ROOT / "predict/machines", asked.machine)
+        workloads.find(ROOT / "predict/workloads.toml", asked.workload)
+        assert max(asked.threads) <= machine.processors
+    for one in BOOK.statements:
+        asked = BOOK.questions[one.question]
+        there = {(str(subject), threads) for subject in asked.subjects for threads in asked.threads}
+        assert {where for rule in one.rules for where in (rule.top, rule.bottom)} <= there, one.name
+
+
+def test_a_rule_is_judged_draw_by_draw_and_by_the_median():
+    # The draws differ by ten times, and the two locks by 1.5 in each.
+    points = [_point("a", 8, 15, 150, 75), _point("b", 8, 10, 100, 50), _point("b", 2, 40, 100, 50)]
+    above, below, torn = statements.judge(
+        _statement("a@8 / b@8 >= 1.1", "a@8 / b@8 <= 1.4", "b@8 / b@2 <= 0.9"), points
+    )
+    assert (above.holds, above.agree, above.ratio.middle) == (True, 1, pytest.approx(1.5))
+    assert (below.holds, below.agree) == (False, 0)
+    assert (torn.holds, torn.agree) == (False, pytest.approx(1 / 3))
+
+
+@pytest.mark.parametrize("text", ["a@8 > b@8", "a@8 / b@8 >= x", "a / b >= 1", "a@8 / b@8 == 1"])
+def test_what_is_no_rule(text):
+    with pytest.raises(UserError, match="is no rule"):
+        statements.Rule.of(text)
+
+
+def test_a_point_that_was_not_asked_is_an_error():
+    with pytest.raises(UserError, match="its question has no b@8"):
+        statements.judge(_statement("a@8 / b@8 >= 1"), [_point("a", 8, 1, 2)])
