@@ -209,7 +209,7 @@ def _caveats(question: Question, parts: list[dict], found: list[Replayed]) -> li
     if waits:
         lines.append(f"{plural(waits, 'wait')} for a condition had no recorded signal, and take as long as they took.")
     if record.failed:
-        lines.append(f"{plural(record.failed, 'try')} for a lock failed: what came of them stays as it was.")
+        lines.append(f"{plural(record.failed, 'attempt')} to acquire a lock failed: what came of that stays.")
     if elsewhere:
         lines.append(f"Threads waited {time(elsewhere)} for a processor where it was recorded: that is left out.")
     lines += [
