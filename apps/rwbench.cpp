@@ -10,62 +10,9 @@
 // It prints the lines of common/report.h. The exit status is 1 if the lock let a writer in together
 // with another thread. It uses the plain pthread API; --help shows the options.
 
-#include <random>
-
-#include "common/guarded.h"
-#include "common/random.h"
-
-namespace {
+#include "common/readers_and_writers.h"
 
 using namespace bench;
-
-class alignas(128) Worker {
- public:
-  std::uint64_t reads = 0;
-  std::uint64_t writes = 0;
-
-  Worker(Guarded& guarded, double write_share, unsigned number)
-      : guarded_(guarded),
-        write_share_(share_of_32_bits(write_share)),
-        decide_(number),
-        steps_(number + 1) {}
-
-  template <class Watch>
-  void work(Watch& watch, const std::atomic<bool>&) {
-    constexpr int kBatch = 16;
-    for (int i = 0; i < kBatch; ++i) {
-      if (decide_.with_share(write_share_)) {
-        watch.write([&] { lock_write(guarded_.lock); });
-        guarded_.begin_write();
-        advance(10);
-        guarded_.end_write();
-        unlock(guarded_.lock);
-        ++writes;
-      } else {
-        watch.read([&] { lock_read(guarded_.lock); });
-        guarded_.check();
-        advance(10);
-        guarded_.check();
-        unlock(guarded_.lock);
-        ++reads;
-      }
-      advance(decide_.below(200));
-    }
-  }
-
- private:
-  void advance(unsigned n) noexcept {
-    for (; n > 0; --n)
-      keep(steps_());
-  }
-
-  Guarded& guarded_;
-  std::uint64_t write_share_;
-  Random decide_;
-  std::mt19937 steps_;
-};
-
-}  // namespace
 
 int main(int argc, char** argv) {
   Plan plan;
@@ -75,8 +22,8 @@ int main(int argc, char** argv) {
   options.number("--writes", write_share, 0, 1, "share of write acquisitions");
   options.parse(argc, argv);
 
-  static Guarded guarded;
-  std::vector<Worker> workers;
+  static GuardedBy<PthreadRwlock> guarded;
+  std::vector<ReadersAndWriters<PthreadRwlock>> workers;
   for (int i = 0; i < plan.threads; ++i)
     workers.emplace_back(guarded, write_share, static_cast<unsigned>(i));
   run_and_print(plan, workers);

@@ -8,6 +8,7 @@
 // the processor time since the last look, beside the time in calls, is time off the processor.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "calls/file.h"
@@ -76,6 +77,12 @@ class Entry {
   void note(What what, std::uint32_t object, std::uint64_t begin, std::uint64_t end) noexcept {
     if (Ticks::ns_between(begin, end) >= kMaySleepNs) [[unlikely]]
       end = look_at_call(begin, end);
+    if (me_.next == me_.end) [[unlikely]] {
+      next_chunk();
+      end = Ticks::now();  // a part of the call, too
+    }
+    // A child's file begins amid its first call.
+    begin = std::max(begin, record().began_ticks);
     put(Call::of(what, object, Ticks::ns_between(record().began_ticks, begin),
                  Ticks::ns_between(begin, end)));
     me_.last = end;

@@ -65,6 +65,7 @@ void process(const RecordedCalls& calls) {
   put("left_out", number(r.left_out));
   put("failed", number(r.failed));
   put("pair_ns_256", r.pair_ns_256);
+  put("chunk_ns", number(r.chunk_ns));
   std::printf(",\"full\":%s}", number(r.is_full) != 0 ? "true" : "false");
 }
 

@@ -79,6 +79,7 @@ struct Record {
   Word chunks;
   Word left_out;  // calls on locks for which there was no room, or from signal handlers
   Word failed;    // tries that failed, and acquisitions that timed out
+  Word chunk_ns;  // processor time that it took to begin chunks
   // What recording adds, measured when the process started, in 1/256 ns: to a lock and its release;
   // to the time between the two, and between a release and the next lock, as they are recorded.
   std::uint64_t pair_ns_256, hold_ns_256, think_ns_256;

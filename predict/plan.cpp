@@ -14,17 +14,50 @@ using calls::What;
 using Kind = Step::Kind;
 
 bool acquires(What what) { return what == What::lock || what == What::read || what == What::write; }
+bool rests(What what) {
+  return what == What::slept || what == What::wait || what == What::timed_out;
+}
 bool signals(What what) { return what == What::signal || what == What::broadcast; }
 
 // The recorded calls of a thread in the window.
 struct Part {
   const Call* begin;
   const Call* end;
-  bool is_first;  // there is no call of the thread before them
+  bool is_first;        // there is no call of the thread before them
+  std::uint64_t ready;  // the window has begun, and the last call before it is over
+  std::uint64_t rest;   // of that call, or until the thread's first one
   std::uint32_t place = 0;
 
   std::uint64_t from() const { return begin->at(); }
   std::uint64_t to() const { return end_of(end[-1]); }
+};
+
+// A thread's own time.
+class OwnTime {
+ public:
+  OwnTime(const calls::RecordedCalls& recorded, const Part& part)
+      : recorded_(recorded), at_(part.ready), own_(part.rest) {}
+  // Returns how long the thread has worked since its last call.
+  std::uint64_t work_before(const Call& call) const {
+    const std::uint64_t gap = call.at() > at_ ? call.at() - at_ : 0;
+    const std::uint64_t added = recorded_.added(holds_);
+    return gap > added ? gap - added : 0;
+  }
+  std::uint64_t now() const { return own_; }
+  // Returns the time until the call begins; now() is when it is over.
+  std::uint64_t pass(const Call& call) {
+    const std::uint64_t own = own_ += work_before(call);
+    if (rests(call.what())) own_ += call.ns();
+    at_ = std::max(at_, end_of(call));
+    holds_ = acquires(call.what());
+    return own;
+  }
+
+ private:
+  const calls::RecordedCalls& recorded_;
+  std::uint64_t at_;
+  std::uint64_t own_;
+  bool holds_ = false;
 };
 
 struct Given {
@@ -35,17 +68,17 @@ struct Given {
 
 class Maker {
  public:
-  Maker(const calls::RecordedCalls& recorded, std::uint64_t from, std::uint64_t to)
-      : recorded_(recorded), from_(from), to_(to) {
+  Maker(const calls::RecordedCalls& recorded, std::uint64_t from, std::uint64_t most)
+      : recorded_(recorded), from_(from) {
     for (const calls::RecordedThread& thread : recorded.threads())
       add_part(thread.call);
+    cut(most);
     give_places();
     find_signals();
   }
   Plan plan() {
     for (const Part& part : parts_)
       add(part);
-    plan_.recorded_ns = static_cast<double>(to_ - from_);
     return std::move(plan_);
   }
 
@@ -53,9 +86,43 @@ class Maker {
   void add_part(const std::vector<Call>& call) {
     const auto begin = std::partition_point(call.begin(), call.end(),
                                             [this](const Call& c) { return c.at() < from_; });
-    const auto end =
-        std::partition_point(begin, call.end(), [this](const Call& c) { return end_of(c) <= to_; });
-    if (begin != end) parts_.push_back({&*begin, &*begin + (end - begin), begin == call.begin()});
+    if (begin == call.end()) return;
+    const bool is_first = begin == call.begin();
+    const Call* const first = &*begin;
+    const std::uint64_t ready = is_first ? first->at() : std::max(from_, end_of(first[-1]));
+    const std::uint64_t rest = is_first || rests(first[-1].what()) ? ready - from_ : 0;
+    parts_.push_back({first, first + (call.end() - begin), is_first, ready, rest});
+  }
+  // Ends the parts where the threads have acquired so many locks.
+  void cut(std::uint64_t most) {
+    std::vector<std::uint64_t> acquired;
+    for (const Part& part : parts_) {
+      OwnTime time(recorded_, part);
+      std::uint64_t count = 0;
+      for (const Call* call = part.begin; call != part.end && count < most; ++call) {
+        const std::uint64_t own = time.pass(*call);
+        if (!acquires(call->what())) continue;
+        acquired.push_back(own);
+        ++count;
+      }
+    }
+    if (acquired.size() > most) {
+      const auto last = acquired.begin() + static_cast<std::ptrdiff_t>(most) - 1;
+      std::nth_element(acquired.begin(), last, acquired.end());
+      for (Part& part : parts_)
+        end_at(part, *last);
+      plan_.recorded_ns = static_cast<double>(*last);
+    } else {
+      plan_.recorded_ns = static_cast<double>(recorded_.end() - from_);
+    }
+    std::erase_if(parts_, [](const Part& part) { return part.begin == part.end; });
+  }
+  void end_at(Part& part, std::uint64_t own) {
+    OwnTime time(recorded_, part);
+    const Call* call = part.begin;
+    while (call != part.end && time.pass(*call) <= own && time.now() <= own)
+      ++call;
+    part.end = call;
   }
   // A thread begins where one has ended, if there is such a place.
   void give_places() {
@@ -109,27 +176,22 @@ class Maker {
   void add(const Part& part) {
     place_ = part.place;
     held_.clear();
-    holds_ = false;
-    // Before its first call a thread had something else to do, which isn't known.
-    const std::uint64_t begin = std::max(last_[place_], from_);
-    if (part.is_first && part.from() > begin) {
-      put({.kind = Kind::rest, .ns = static_cast<double>(part.from() - begin)});
-      at_ = part.from();
-    } else {
-      at_ = begin;
-    }
-    for (const Call* call = part.begin; call != part.end; ++call)
+    // Before its first call a thread had something else to do, which isn't known. On its place
+    // there may have been another one.
+    const std::uint64_t gone = last_[place_] - from_;
+    if (part.rest > gone) put({.kind = Kind::rest, .ns = static_cast<double>(part.rest - gone)});
+    OwnTime time(recorded_, part);
+    for (const Call* call = part.begin; call != part.end; ++call) {
+      if (const std::uint64_t ns = time.work_before(*call); ns != 0)
+        put({.kind = Kind::work, .ns = static_cast<double>(ns)});
+      time.pass(*call);
       add(*call);
+    }
     for (const auto& [lock, depth] : held_)
       put({.kind = Kind::unlock, .of = lock});
     last_[place_] = part.to();
   }
   void add(const Call& call) {
-    const std::uint64_t gap = call.at() > at_ ? call.at() - at_ : 0;
-    const std::uint64_t added = recorded_.added(holds_);
-    if (gap > added) put({.kind = Kind::work, .ns = static_cast<double>(gap - added)});
-    at_ = end_of(call);
-    holds_ = acquires(call.what());
     switch (call.what()) {
       case What::lock:
         acquire(call, Kind::lock);
@@ -199,17 +261,15 @@ class Maker {
   void put(const Step& step) { plan_.threads[place_].push_back(step); }
 
   const calls::RecordedCalls& recorded_;
-  const std::uint64_t from_, to_;
+  const std::uint64_t from_;
   std::vector<Part> parts_;
   std::map<const Call*, std::uint32_t> signal_;  // the number of a signal, and of one to wait for
   std::map<std::pair<std::uint32_t, bool>, std::uint32_t> lock_;
   std::vector<std::uint64_t> last_;  // of each place: when its last thread ended
   Plan plan_;
 
-  // While a part is added: its place, when its last call ended, and what it holds, how often.
+  // While a part is added: its place, and what it holds, how often.
   std::uint32_t place_ = 0;
-  std::uint64_t at_ = 0;
-  bool holds_ = false;
   std::map<std::uint32_t, std::uint32_t> held_;
 };
 
@@ -218,19 +278,18 @@ class Maker {
 Planner::Planner(const calls::RecordedCalls& recorded) : recorded_(recorded) {
   for (const calls::RecordedThread& thread : recorded.threads()) {
     for (const Call& call : thread.call)
-      if (acquires(call.what())) every_.push_back({call.at(), end_of(call)});
+      if (acquires(call.what())) begins_.push_back(call.at());
   }
-  std::sort(every_.begin(), every_.end());
+  std::sort(begins_.begin(), begins_.end());
 }
 
-// From the first of the window's acquisitions to the end of its last one, or of the recording.
 Plan Planner::plan(const Window& window) const {
   const std::uint64_t most = std::max<std::uint64_t>(window.acquisitions, 1);
-  if (every_.empty()) return {};
-  if (every_.size() <= most) return Maker(recorded_, every_[0].at, recorded_.end()).plan();
-  const std::uint64_t left = every_.size() - most, steps = std::max(window.count, 2u) - 1;
+  if (begins_.empty()) return {};
+  if (begins_.size() <= most) return Maker(recorded_, begins_[0], most).plan();
+  const std::uint64_t left = begins_.size() - most, steps = std::max(window.count, 2u) - 1;
   const std::uint64_t first = left / steps * window.number + left % steps * window.number / steps;
-  return Maker(recorded_, every_[first].at, every_[first + most - 1].end).plan();
+  return Maker(recorded_, begins_[first], most).plan();
 }
 
 }  // namespace lockswap::predict

@@ -9,8 +9,10 @@
 
 namespace lockswap::predict {
 
-// A part of the recording: the window `number` of `count`, which lie evenly over all of it, each
-// with that many acquisitions.
+// A part of the recording: the window `number` of `count`, which begin evenly over all of it, each
+// with that many acquisitions. From its begin on each thread has the same time of its own, in which
+// it works, sleeps or waits for conditions, however long it waits for locks and processors. So a
+// window has all threads, also where a few processors ran them one after another.
 struct Window {
   std::uint32_t number = 0, count = 1;
   std::uint64_t acquisitions = ~std::uint64_t{0};
@@ -22,12 +24,8 @@ class Planner {
   Plan plan(const Window& window) const;
 
  private:
-  struct Acquisition {
-    std::uint64_t at, end;
-    bool operator<(const Acquisition& other) const { return at < other.at; }
-  };
   const calls::RecordedCalls& recorded_;
-  std::vector<Acquisition> every_;  // in the order of time
+  std::vector<std::uint64_t> begins_;  // of all acquisitions, in order
 };
 
 }  // namespace lockswap::predict

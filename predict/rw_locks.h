@@ -35,11 +35,15 @@ class ContractedRwlock : public Lock {
     begin_at(*new (cost::zeroed(sizeof(Frame))) Frame{});
   }
   void read() override {
-    std::uint32_t rest = Contract::fast_read(*f_);
+    std::uint64_t rest = Contract::fast_read(*f_);
     if (rest == Contract::kNotBegun) rest = Contract::nested_read(*f_);
     if (rest != 0) Contract::slow_read(*f_, rest, nullptr);
   }
-  void write() override { Contract::write_lock(*f_); }
+  void write() override {
+    const Below below = Contract::fast_write(*f_);
+    if (below == Below::arrived) Contract::go_on_writing(*f_);
+    if (below == Below::nothing) Contract::write_lock(*f_);
+  }
   void read_unlock() override {
     std::uint32_t token = 0;
     if (Contract::has_only_hold(*f_, token)) {
@@ -48,7 +52,9 @@ class ContractedRwlock : public Lock {
       Contract::slow_unlock(*f_);
     }
   }
-  void write_unlock() override { Contract::write_unlock(*f_); }
+  void write_unlock() override {
+    if (!Contract::fast_write_unlock(*f_)) Contract::write_unlock(*f_);
+  }
 
  protected:
   using Frame = typename Contract::Frame;

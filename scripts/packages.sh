@@ -15,6 +15,7 @@ declare -A PURPOSES=(
   [compiler]='to compile'
   [python]='for the command lockswap'
   [benchmarks]='for our benchmarks'
+  [peers]='to compare the locks of other libraries'
   [probes]='for static probes'
   [gtest]='for the tests in C++'
   [workloads]='for the programs of the campaign'
@@ -42,6 +43,14 @@ PACKAGES_benchmarks=(
   'libcli11-dev header:CLI/CLI.hpp'       # command lines
   'libkyotocabinet-dev header:kcpolydb.h' # the database of apps/kyoto.cpp
   'libssl-dev header:openssl/ssl.h'       # the libraries of apps/openssl_*.cpp
+)
+PACKAGES_peers=( # for `lockswap compare -w peers-...`; nothing else needs them
+  'libabsl-dev header:absl/synchronization/mutex.h'
+  libboost-thread-dev # its headers alone may be there
+  'libck-dev header:ck_pr.h'
+  'libnsync-dev header:nsync.h'
+  'libtbb-dev header:oneapi/tbb/rw_mutex.h'
+  'cargo program:cargo' # parking_lot
 )
 PACKAGES_probes=('systemtap-sdt-dev header:sys/sdt.h')
 PACKAGES_gtest=('libgtest-dev header:gtest/gtest.h')

@@ -33,8 +33,8 @@ GROUPS = {
         *("docs/installing.md", "docs/license.md", "examples/*"),
     ),
     "Measure": (
-        *("docs/measuring.md", "docs/many-machines.md", "docs/predict.md", "docs/replay.md", "docs/papers.md"),
-        *("docs/results.md", "docs/recipes.md", "apps/README.md"),
+        *("docs/measuring.md", "docs/peers.md", "docs/many-machines.md", "docs/predict.md", "docs/replay.md"),
+        *("docs/papers.md", "docs/results.md", "docs/recipes.md", "apps/README.md"),
         "results/*",
     ),
     "How it works": (

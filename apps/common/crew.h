@@ -6,6 +6,8 @@
 //       Each acquisition goes through watch.read(f) or watch.write(f), which call f().
 //   std::uint64_t reads = 0, writes = 0;      operations done since the worker was made
 //   void warm_up();                           optional: in its thread, before the time begins
+//   void leave();                             optional: in its thread, when the time is over, for
+//                                             workers that may sleep until another does something
 //
 // A run has two phases. In the first nothing is timed but the whole: it gives the rates. In the
 // second each acquisition is timed, which makes them slower: it gives the tails, and no rates.
@@ -142,6 +144,7 @@ void take_part(const Plan& plan, int number, bool timed, double seconds, std::la
     Untimed watch;
     work_until(stop, worker, watch, share.stamps);
   }
+  if constexpr (requires { worker.leave(); }) worker.leave();
   share.cpu_seconds = seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu;
   share.seconds = seconds_of(CLOCK_MONOTONIC) - began;
   share.reads = worker.reads - reads;

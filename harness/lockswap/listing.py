@@ -265,6 +265,7 @@ class Listing:
             ("measures", recipe.measures),
             ("note", recipe.note),
             ("takes", words(KINDS[kind] for kind in recipe.takes)),
+            ("peers", ", ".join(recipe.peers)),
             (recipe.threads_label, ", ".join(map(str, recipe.threads))),
             ("campaign", _campaign(recipe)),
             ("built", self._built(recipe)),

@@ -185,14 +185,34 @@ concept FastReadCore = TokenCore<Core> &&
   { core.fast_read_unlock(token) } -> std::same_as<bool>;
 };
 
-// Optional, for a core without tokens that a reader acquires by one update, so that a lock above it
-// can do that without a call.
+// Optional: a writer that finds the lock free acquires and releases it by one update each.
 template <class Core>
-concept OpenReadCore = RwCore<Core> && AlikeHolds<Core> && requires(Core& core) {
-  // Returns true if the read lock is held, as after a read_arrive that need not wait. Otherwise
-  // nothing was done, and no other thread can see that this was called.
-  { core.read_if_open() } -> std::same_as<bool>;
+concept FastWriteCore = RwCore<Core> && requires(Core& core) {
+  // Returns true if the write lock is held, as after write_lock. Otherwise nothing was done.
+  { core.fast_write_lock() } -> std::same_as<bool>;
+  // Returns true if the lock is released. Otherwise go on with write_unlock.
+  { core.fast_write_unlock() } -> std::same_as<bool>;
 };
+
+// Optional, for a core without tokens whose read_arrive is one update, so that a lock above it can
+// have that inline.
+template <class Core>
+concept OneUpdateReadCore = RwCore<Core> && AlikeHolds<Core> && requires {
+  requires Core::kReadArrivesByOneUpdate;
+};
+
+// Optional, for other cores without tokens: a reader that finds the lock free has it inline, too.
+// It is declared, and not found by the member's name, so that a new name is an error.
+template <class Core>
+concept ReadIfFreeCore = RwCore<Core> && AlikeHolds<Core> && requires {
+  // bool read_if_free(): returns true if the read lock is held, as after a read_arrive that need
+  // not wait. Otherwise nothing was done, and no other thread can see that this was called.
+  requires Core::kReadsIfFree;
+};
+
+// How far a lock over such cores has come by a fast stage of theirs: nothing was done; a reader has
+// arrived there, with the core's attempt, or a writer has the core; or the lock is held.
+enum class Below : std::uint8_t { nothing, arrived, in };
 
 // Optional: an attempt that the core never makes, for a lock that is made of it.
 template <class Core>

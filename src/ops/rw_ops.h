@@ -27,6 +27,7 @@ class RwLockOps {
   template <class OtherContract, EventCounter Other>
   friend class RwLockOps;
   using Frame = typename Contract::Frame;
+  using Rest = typename Contract::Rest;
   static_assert(sizeof(Frame) == sizeof(pthread_rwlock_t));
   static_assert(alignof(Frame) <= alignof(pthread_rwlock_t));
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -88,19 +89,19 @@ class RwLockOps {
   // The two functions that programs call most. Their fast stages make no call and need no stack.
   static int rdlock(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
-    const std::uint32_t attempt = Contract::fast_read(frame(l));
-    return attempt == 0 ? acquired_fast<Hold::read>(l) : nested_rdlock(l, attempt);
+    const Rest rest = Contract::fast_read(frame(l));
+    return rest == 0 ? acquired_fast<Hold::read>(l) : nested_rdlock(l, rest);
   }
   // Out of line, so that a thread's first hold needs no stack. It jumps to slow_rdlock.
-  [[gnu::noinline]] static int nested_rdlock(pthread_rwlock_t* l, std::uint32_t attempt) noexcept {
-    if (attempt == Contract::kNotBegun) attempt = Contract::nested_read(frame(l));
-    return attempt == 0 ? acquired_fast<Hold::read>(l) : Slow::slow_rdlock(l, attempt);
+  [[gnu::noinline]] static int nested_rdlock(pthread_rwlock_t* l, Rest rest) noexcept {
+    if (rest == Contract::kNotBegun) rest = Contract::nested_read(frame(l));
+    return rest == 0 ? acquired_fast<Hold::read>(l) : Slow::slow_rdlock(l, rest);
   }
-  [[gnu::noinline]] static int slow_rdlock(pthread_rwlock_t* l, std::uint32_t attempt) noexcept {
+  [[gnu::noinline]] static int slow_rdlock(pthread_rwlock_t* l, Rest rest) noexcept {
     const bool is_ours = Contract::adopted(frame(l)) || adopt(l);
     const std::uint64_t since = probes::slow_begins(probes::Slow::read);
     const int error =
-        is_ours ? Contract::slow_read(frame(l), attempt, nullptr) : system_rwlock.rdlock(l);
+        is_ours ? Contract::slow_read(frame(l), rest, nullptr) : system_rwlock.rdlock(l);
     // The fast stage jumps to this one, so this is where the program called.
     probes::slow_ends(probes::Slow::read, l, since, __builtin_return_address(0));
     return acquired<Hold::read>(l, error);
@@ -112,10 +113,12 @@ class RwLockOps {
       return Contract::fast_read_unlock(frame(l), token);
     }
     // An object of glibc's may name this thread as its writer, but then it is not adopted.
-    if (Contract::is_own_write(frame(l)) && Contract::adopted(frame(l))) return write_unlock(l);
+    if (Contract::is_own_write(frame(l)) && Contract::adopted(frame(l))) {
+      return Contract::fast_write_unlock(frame(l)) ? 0 : write_unlock(l);
+    }
     return nested_unlock(l);
   }
-  // Out of line, so that the reader's path needs no stack.
+  // Out of line, so that the fast stages need no stack.
   [[gnu::noinline]] static int write_unlock(pthread_rwlock_t* l) noexcept {
     Contract::write_unlock(frame(l));
     return 0;
@@ -130,9 +133,22 @@ class RwLockOps {
   }
 
   static int wrlock(pthread_rwlock_t* l) noexcept {
+    if constexpr (FastWriteCore<decltype(Frame::core)>) {
+      Count::on(l, Event::call);
+      const Below below = Contract::fast_write(frame(l));
+      return below == Below::in ? acquired_fast<Hold::write>(l) : slow_wrlock(l, below);
+    }
     if (!ours(l)) [[unlikely]]
       return system_rwlock.wrlock(l);
     const int error = Contract::write_lock(frame(l));
+    return error == 0 ? acquired_fast<Hold::write>(l) : error;
+  }
+  // Where the fast stage has begun nothing, or has the lock below.
+  [[gnu::noinline]] static int slow_wrlock(pthread_rwlock_t* l, Below below) noexcept {
+    const bool is_ours = below == Below::arrived || Contract::adopted(frame(l)) || Slow::adopt(l);
+    if (!is_ours) return system_rwlock.wrlock(l);
+    const int error = below == Below::arrived ? Contract::go_on_writing(frame(l))
+                                              : Contract::write_lock(frame(l));
     return error == 0 ? acquired_fast<Hold::write>(l) : error;
   }
 

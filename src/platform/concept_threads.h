@@ -16,6 +16,8 @@ concept PlatformThreads = requires(std::uint32_t tid, void (*hook)()) {
   // The same without a call. Returns 0 if the thread has never asked for its id. Between a fork and
   // the thread's next call of tid it may be the id that the thread had before.
   { P::tid_if_known() } -> std::same_as<std::uint32_t>;
+  // The same, and never such an id: 0 if the thread has not asked for its id in this process.
+  { P::tid_if_noted() } -> std::same_as<std::uint32_t>;
   // Returns the priority of the thread with that id under a real-time policy, 1 to 100, or 0 if its
   // policy is another one or the system does not say. A system call.
   { P::priority_of(tid) } -> std::same_as<std::uint32_t>;

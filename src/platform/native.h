@@ -55,6 +55,9 @@ struct Native {
   static std::uint64_t self() noexcept { return thread_identity(); }
   static std::uint32_t tid() noexcept { return thread_id(); }
   static std::uint32_t tid_if_known() noexcept { return thread_id_if_known(); }
+  [[gnu::always_inline]] static std::uint32_t tid_if_noted() noexcept {
+    return thread_id_if_noted();
+  }
   static std::uint32_t priority_of(std::uint32_t tid) noexcept { return real_time_priority(tid); }
   static void note_waiting_priority(const void* lock, std::uint32_t priority,
                                     bool keep_higher) noexcept {

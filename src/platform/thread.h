@@ -82,6 +82,11 @@ class Survivor {
   return TidWord::read();
 }
 
+// The same with a look at the process: 0 if the thread has not asked for its id in this process.
+[[gnu::always_inline]] inline std::uint32_t thread_id_if_noted() noexcept {
+  return Process::is(per_thread<NotedTid>.process) ? TidWord::read() : 0;
+}
+
 // For slow paths, in which locks of an earlier process are met. The survivor is known only after it
 // has asked for its id; and a program may give it another one even then.
 [[gnu::noinline]] inline void make_survivor_known() noexcept {

@@ -24,12 +24,12 @@
 //            unbiased.h     read_below        read_wait
 //      slots: *_slots.h     fill              fill_elsewhere    fast_vacate       vacate
 //      core: locks/rw/*.h   fast_read_arrive, slow_read_arrive, fast_read_unlock  read_unlock
-//                           read_if_open      read_wait
+//                           read_if_free      read_wait
 //     rwlock, writing
-//      POSIX                -                 wrlock            -                 write_unlock
-//      contract: rw_writer.h  -               write_lock        -                 write_unlock
-//      bias                 -                 write_lock        -                 the core's
-//      core                 -                 write_lock        -                 write_unlock
+//      POSIX                wrlock            slow_wrlock       unlock            write_unlock
+//      contract: rw_writer.h  fast_write      write_lock (3)    fast_write_unlock write_unlock
+//      bias                 fast_write        write_lock (3)    the core's        the core's
+//      core                 fast_write_lock   write_lock        fast_write_unlock write_unlock
 //     mutex
 //      POSIX: mutex_ops.h   lock              slow_lock         unlock            slow_unlock
 //      contract: mutex_contract.h  fast_lock  slow_lock         fast_unlock       slow_unlock
@@ -37,6 +37,7 @@
 //     (1) where fast_read_unlock began: slow_read_unlock
 //     (2) for a thread that holds other locks there is a stage between the two, which needs no
 //         search either: nested_rdlock, nested_unlock; nested_read, nested_read_unlock
+//     (3) if the fast stage has the core: go_on_writing
 //
 // Fairness: unmarked, that of the lock below, unless readers waited for longer than their patience
 //   (guests.h). Marked: readers first, as glibc's default.
@@ -101,20 +102,24 @@ class RwContract {
 
   // --- reading; 0 or an errno
 
-  static constexpr std::uint32_t kNotBegun = ~0u;  // an attempt: nothing was done yet
+  // What a fast stage has left to do: nothing, since the thread holds the lock; all, since nothing
+  // was done yet; or what an attempt of the lock below says, which may have arrived there.
+  using Rest = std::uint64_t;
+  static constexpr Rest kNotBegun = ~Rest{0};
+  static constexpr Rest kArrived = Rest{1} << 32;
 
-  // For an adopted lock without flags, and a thread that holds no lock. 0: the thread holds the
-  // lock. Else the attempt, for slow_read.
-  [[gnu::always_inline]] static std::uint32_t fast_read(Frame& f) noexcept {
+  // For an adopted lock without flags, and a thread that holds no lock. The rest is for slow_read.
+  [[gnu::always_inline]] static Rest fast_read(Frame& f) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
     // acquire: pairs with the release in Adoption::adopt. A mark that matters to this thread
     // happened before, by the program's own doing.
     const std::uint64_t stamp = f.contract.load(acquire);
     if (!Word::is_plain(stamp) || !holds.none()) [[unlikely]]
       return kNotBegun;
-    const Attempt a = Lock::fast_read(f);
+    Attempt a = Lock::fast_read(f);
     if (!Lock::is_in(a)) [[unlikely]] {
-      if (!Lock::read_below(f, a)) return a;
+      const Below below = Lock::read_below(f, a);
+      if (below != Below::in) return rest_of(below, a);
       holds.template set_first<Lock::kHasTokens>(f.key(), stamp, 0);
       signal_fence();  // else the compiler makes these stores and those below one: two moves more
       return 0;
@@ -124,22 +129,25 @@ class RwContract {
   }
   // fast_read for a thread that holds other locks, all recorded in the thread itself, and not this
   // one: programs read through several levels of locks. Where fast_read has not begun.
-  [[gnu::always_inline]] static std::uint32_t nested_read(Frame& f) noexcept {
+  [[gnu::always_inline]] static Rest nested_read(Frame& f) noexcept {
     if constexpr (!Lock::kHasFast) return kNotBegun;
     Holds<P>& holds = P::template local<Holds<P>>();
     const std::uint64_t stamp = f.contract.load(acquire);  // as in fast_read
     HoldRecord* place = holds.place_for(f.key());
     if (!Word::is_plain(stamp) || place == nullptr || Word::generations().any_disputed())
       return kNotBegun;
-    const Attempt a = Lock::fast_read(f);
+    Attempt a = Lock::fast_read(f);
     const bool is_in = Lock::is_in(a);
-    if (!is_in && !Lock::read_below(f, a)) return a;
+    if (!is_in) {
+      const Below below = Lock::read_below(f, a);
+      if (below != Below::in) return rest_of(below, a);
+    }
     holds.template set<Lock::kHasTokens>(*place, f.key(), stamp, is_in ? Lock::token_of(a) : 0);
     return 0;
   }
-  static int slow_read(Frame& f, std::uint32_t attempt, const Deadline* deadline) noexcept {
-    if (attempt == kNotBegun) return read_lock(f, {.deadline = deadline});
-    return slow_read(f, P::template local<Holds<P>>(), attempt, deadline);
+  static int slow_read(Frame& f, Rest rest, const Deadline* deadline) noexcept {
+    if (rest == kNotBegun) return read_lock(f, {.deadline = deadline});
+    return slow_read(f, P::template local<Holds<P>>(), rest, deadline);
   }
 
   // Both stages: for try and timed forms, and for threads that hold locks.
@@ -197,6 +205,10 @@ class RwContract {
 
   // --- writing; 0 or an errno
 
+  [[gnu::always_inline]] static Below fast_write(Frame& f) noexcept {
+    return Writer::fast_write(f);
+  }
+  static int go_on_writing(Frame& f) noexcept { return Writer::go_on_writing(f); }
   static int write_lock(Frame& f) noexcept { return Writer::write_lock(f); }
   static int write_lock(Frame& f, Patience patience) noexcept {
     if (patience.deadline != nullptr && !adopted(f)) [[unlikely]]
@@ -205,6 +217,9 @@ class RwContract {
     return Writer::write_lock(f, patience);
   }
   static bool is_own_write(const Frame& f) noexcept { return Writer::is_own_write(f); }
+  [[gnu::always_inline]] static bool fast_write_unlock(Frame& f) noexcept {
+    return Writer::fast_write_unlock(f);
+  }
   static void write_unlock(Frame& f) noexcept { Writer::write_unlock(f); }
 
   // --- releasing: ends a hold of whichever kind the calling thread, or another, has
@@ -283,6 +298,9 @@ class RwContract {
  private:
   using Core = decltype(Frame::core);
   using Attempt = typename Lock::Attempt;
+  static constexpr Rest rest_of(Below below, Attempt a) noexcept {
+    return below == Below::arrived ? kArrived | a : a;
+  }
 
   // The thread's record of this lock, if it has one. Drops a record of an earlier lock.
   static HoldRecord* find(Holds<P>& holds, const Frame& f) noexcept {
@@ -311,9 +329,10 @@ class RwContract {
   }
 
   // The lock below's fast stage did not get the lock, and the thread has no record of it.
-  [[gnu::noinline]] static int slow_read(Frame& f, Holds<P>& holds, Attempt a,
+  [[gnu::noinline]] static int slow_read(Frame& f, Holds<P>& holds, Rest rest,
                                          const Deadline* deadline) noexcept {
-    if (!Lock::slow_read(f, a)) {
+    auto a = static_cast<Attempt>(rest);
+    if ((rest & kArrived) != 0 || !Lock::slow_read(f, a)) {
       if (f.writer.load(relaxed) == P::tid()) {  // relaxed: only this thread stores its id
         Lock::read_withdraw(f, a);
         return EDEADLK;

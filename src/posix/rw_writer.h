@@ -36,6 +36,28 @@ class RwWriter {
   friend class RwWriter;
 
  public:
+  // For an adopted lock without flags, and a thread whose id is noted. Needs no look at the id of
+  // the writer, as a lock that is free has none.
+  // in: this thread is the writer. arrived: the lock below is its own; go on with go_on_writing.
+  [[gnu::always_inline]] static Below fast_write(Frame& f) noexcept {
+    if constexpr (!FastWriteCore<decltype(Frame::core)>) return Below::nothing;
+    const std::uint32_t me = P::tid_if_noted();
+    // acquire: pairs with the release in Adoption::adopt.
+    if (me == 0 || !Word::is_plain(f.contract.load(acquire))) [[unlikely]]
+      return Below::nothing;
+    const Below below = Lock::fast_write(f);
+    if (below == Below::nothing) [[unlikely]]
+      return below;
+    // acquire: as in finish.
+    if (below != Below::in || Word::flags_in(f.contract.load(acquire)) != 0) [[unlikely]]
+      return Below::arrived;
+    own(f, me);
+    return below;
+  }
+  static int go_on_writing(Frame& f) noexcept {
+    Lock::go_on_writing(f, Drain{f});
+    return finish(f, P::tid(), {});
+  }
   static int write_lock(Frame& f) noexcept {
     const std::uint32_t me = P::tid();
     // relaxed: only this thread can have stored its own id.
@@ -62,6 +84,19 @@ class RwWriter {
     // A thread that writes has asked for its id. relaxed: only this thread can have stored it.
     const std::uint32_t writer = f.writer.load(relaxed);
     return writer != 0 && writer == P::tid_if_known();
+  }
+  // For the writer of an adopted lock without flags. If it returns false, go on with write_unlock.
+  [[gnu::always_inline]] static bool fast_write_unlock(Frame& f) noexcept {
+    if constexpr (FastWriteCore<decltype(Frame::core)>) {
+      // relaxed: a writer is in, so this process has adopted the lock, or the program is wrong; and
+      // kActive is this writer's own.
+      if (!Word::is_plain(f.contract.load(relaxed))) [[unlikely]]
+        return false;
+      // relaxed: as in write_unlock.
+      if constexpr (!Frame::kCoreNamesWriter) f.writer.store(0, relaxed);
+      return f.core.fast_write_unlock();
+    }
+    return false;
   }
   static void write_unlock(Frame& f) noexcept {
     // relaxed: nobody but the writer itself looks for a certain id.
@@ -104,11 +139,14 @@ class RwWriter {
         return error;
       }
     }
+    own(f, me);
+    count_waits<P, Count>(&f);
+    return 0;
+  }
+  static void own(Frame& f, std::uint32_t me) noexcept {
     if constexpr (!Frame::kCoreNamesWriter) f.writer.store(me, relaxed);
     P::check([&f] { return owns_core(f) && is_shut(f.contract.load(relaxed)); });
     Count::on(&f, Event::write);
-    count_waits<P, Count>(&f);
-    return 0;
   }
 
   // For P::check: the lock below is this writer's; the system's does not say.

@@ -126,10 +126,11 @@ void print(const lockswap::RwLockInfo& lock, const lockswap::Config& config) {
   list("capabilities", lock.reads_recursively ? with : without);
   field("kinds", lock.info.kinds);
   // What exploration holds the lock to: locks/common/claims.h.
-  const char* claims[6] = {};
+  const char* claims[7] = {};
   int n = 0;
   if (lock.claims.phase_fair) claims[n++] = "phase-fair";
   if (lock.claims.fifo_writers) claims[n++] = "fifo-writers";
+  if (lock.claims.fcfs_writers) claims[n++] = "fcfs-writers";
   if (lock.claims.readers_exclude) claims[n++] = "readers-exclude";
   if (lock.claims.sleepers_in_order) claims[n++] = "sleepers-in-order";
   if (lock.claims.sleeping_readers_next) claims[n++] = "sleeping-readers-next";

@@ -11,6 +11,8 @@
 #include "common/report.h"
 #include "common/tail.h"
 #include "common/used.h"
+#include "peers/cache.h"
+#include "peers/queue.h"
 
 namespace {
 
@@ -210,6 +212,52 @@ TEST(GuardedDeathTest, ALockThatFailsIsFound) {
   unlock((lock_write(whole.lock), whole.lock));
   EXPECT_EXIT((lock_write(whole.lock), lock_write(whole.lock)), testing::ExitedWithCode(1),
               "wrong result: pthread_rwlock_wrlock returned");
+}
+
+// --- what the peers' locks protect
+
+TEST(LruCache, AMissReplacesTheLeastRecentlyUsedKey) {
+  peers::LruCache cache(3);  // 0, 1, 2; the last is the most recently used
+  EXPECT_TRUE(cache.touch(0));
+  EXPECT_FALSE(cache.touch(7));
+  EXPECT_FALSE(cache.touch(1));
+  EXPECT_FALSE(cache.touch(2));
+  EXPECT_TRUE(cache.touch(7));
+  EXPECT_TRUE(cache.touch(1));
+  EXPECT_FALSE(cache.touch(0));
+  EXPECT_TRUE(cache.is_sound());
+}
+
+// For one thread, which never has to wait.
+struct NoLock {
+  using Seat = NoSeat;
+  void lock(Seat&) {}
+  void unlock(Seat&) {}
+  struct Condition {
+    void wait(NoLock&, Seat&) { ADD_FAILURE() << "would sleep for ever"; }
+    void signal() {}
+    void broadcast() {}
+  };
+};
+
+TEST(Ring, ItemsComeOutInOrderAndAStopEndsAWait) {
+  peers::Ring<NoLock> ring(2);
+  NoSeat seat(ring.lock);
+  std::atomic<bool> stop{false};
+  std::uint64_t item = 0;
+  for (std::uint64_t first : {1, 5, 9}) {
+    EXPECT_TRUE(ring.push(seat, first, stop) && ring.push(seat, first + 1, stop));
+    EXPECT_EQ(ring.sum(), 2 * first + 1);
+    EXPECT_TRUE(ring.pop(seat, item, stop));
+    EXPECT_EQ(item, first);
+    EXPECT_TRUE(ring.pop(seat, item, stop));
+    EXPECT_EQ(item, first + 1);
+  }
+  stop = true;
+  EXPECT_FALSE(ring.pop(seat, item, stop));
+  EXPECT_TRUE(ring.push(seat, 1, stop) && ring.push(seat, 2, stop));
+  EXPECT_FALSE(ring.push(seat, 3, stop));
+  EXPECT_EQ(ring.sum(), 3U);
 }
 
 TEST(Spent, SharesAddUpToAllOfTheTime) {

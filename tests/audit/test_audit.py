@@ -19,8 +19,9 @@ LIBRARY = PROGRAMS / "libaudit_uses_rwlock.so"
 SAFE = "safe: nothing in this run stands against swapping the rwlocks"
 
 
-sys.path.insert(0, str(ROOT / "harness"))
+sys.path[:0] = [str(ROOT / "harness"), str(ROOT / "tests")]
 
+import command_server  # noqa: E402
 from lockswap.audit.findings import MEANINGS, Audit  # noqa: E402
 from lockswap.audit.verdict import of_each  # noqa: E402
 
@@ -28,14 +29,7 @@ from lockswap.audit.verdict import of_each  # noqa: E402
 def lockswap(*words: object, **more) -> subprocess.CompletedProcess:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")} | more.pop("env", {})
     env |= {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)}
-    return subprocess.run(
-        [sys.executable, "-m", "lockswap", *map(str, words)],
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=600,
-        **more,
-    )
+    return command_server.run(*words, env=env, timeout=600, **more)
 
 
 @pytest.fixture

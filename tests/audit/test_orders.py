@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import command_server  # noqa: E402
+
 PROGRAMS = ROOT / "build/tests/audit"
 ORDERS = PROGRAMS / "audit_orders"
 SOURCE = (ROOT / "tests/audit/orders.c").read_text().splitlines()
@@ -18,8 +22,7 @@ SOURCE = (ROOT / "tests/audit/orders.c").read_text().splitlines()
 def lockswap(*words: object) -> subprocess.CompletedProcess:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
     env |= {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)}
-    command = [sys.executable, "-m", "lockswap", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
+    return command_server.run(*words, env=env, timeout=300)
 
 
 @pytest.fixture

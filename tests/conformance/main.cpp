@@ -11,7 +11,8 @@
 // --sample: the cases of exclusion and of lost wake-ups, and a quarter of the others. Which quarter
 // follows from the lock and the wait policy, so that every case runs under some lock, and that the
 // same tree has the same cases. TESTS_SAMPLE=0..3 in the environment takes the quarter that comes
-// so many behind that one.
+// so many behind that one. Cases that try again and again do so for kSamplePercent of the usual
+// time.
 // --list: says which cases it would run.
 // --timeout: a case hangs if its processes have hardly used the processor for that long, or if they
 // have used it twice as long.
@@ -49,6 +50,8 @@ namespace {
 constexpr int kSkipped = 77;  // a case's exit status
 constexpr int kUsage = 2;
 constexpr int kPollMilliseconds = 500;
+// Dozens of locks and observers run the same cases by the sample, so one of them may be shorter.
+constexpr int kSamplePercent = 40;
 constexpr double kLeastShare = 0.05;  // of a processor: what uses less only polls
 
 struct Options {
@@ -195,7 +198,8 @@ Outcome run_in_process(const std::string& name, const Options& options) {
     setpgid(0, 0);  // what the case forks dies with it
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    setenv("RWLOCK_TEST_SCALE", std::to_string(options.scale).c_str(), 1);
+    const int percent = options.scale * (options.sample ? kSamplePercent : 100);
+    setenv("RWLOCK_TEST_PERCENT", std::to_string(percent).c_str(), 1);
     setenv("RWLOCK_TEST_LOCK_IS", options.flags.c_str(), 1);
     for (const char* variable : {"LD_PRELOAD", "LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_COND",
                                  "LOCKSWAP_WAIT", "LOCKSWAP_READER_PATIENCE_US"})

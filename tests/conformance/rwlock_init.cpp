@@ -398,7 +398,7 @@ TEST(Init, LifeCyclesCostNoMemory) {
   };
   cycle();
   const std::int64_t before = resident_bytes();
-  for (int i = 0; i < scaled(300'000); ++i)
+  for (int i = 0; i < scaled_up(300'000); ++i)
     cycle();
   EXPECT_LT(resident_bytes() - before, 2 << 20);
 }

@@ -63,7 +63,7 @@ TEST(Threads, SixtyFourAtOnce) {
 
 // All hold at the same moment: no table of holders is too small.
 TEST(Threads, HundredsHoldTheSameLockAtOnce) {
-  const int threads = scaled(200);
+  const int threads = scaled_up(200);
   L locks[3] = {PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER};
   for (L& lock : locks)
     warm_up_readers(&lock);

@@ -70,9 +70,12 @@ bool bravo_over_glibc() {
 }
 
 int scaled(int n) {
-  static const int scale = std::max(1, atoi(environment("RWLOCK_TEST_SCALE").c_str()));
-  return n * scale;
+  static const std::string given = environment("RWLOCK_TEST_PERCENT");
+  static const int percent = given.empty() ? 100 : atoi(given.c_str());
+  return std::max(1, static_cast<int>(static_cast<std::int64_t>(n) * percent / 100));
 }
+
+int scaled_up(int n) { return std::max(n, scaled(n)); }
 
 int processors() {
   cpu_set_t set;

@@ -40,8 +40,10 @@ bool glibc_underneath();
 // Readers that keep coming may keep writers out for ever.
 bool readers_may_starve_writers();
 bool bravo_over_glibc();
-// `n` in the quick set, a multiple of it where RWLOCK_TEST_SCALE says so.
+// RWLOCK_TEST_PERCENT of `n`, at least 1: less in a sample, more in the full set.
 int scaled(int n);
+// The same, but at least `n`, for counts that must exceed some size.
+int scaled_up(int n);
 // Processors this process may run on.
 int processors();
 

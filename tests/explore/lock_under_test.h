@@ -118,7 +118,7 @@ class ContractLock final : public LockUnderTest {
   }
   int read(How how) override {
     if (how == How::wait) {
-      std::uint32_t rest = Contract::fast_read(*f_);
+      std::uint64_t rest = Contract::fast_read(*f_);
       if (rest == Contract::kNotBegun) rest = Contract::nested_read(*f_);
       if (rest == 0) return 0;
       if (!Contract::adopted(*f_)) Contract::adopt(*f_);
@@ -128,6 +128,11 @@ class ContractLock final : public LockUnderTest {
     return Contract::read_lock(*f_, patience(how));
   }
   int write(How how) override {
+    if (how == How::wait) {
+      const Below below = Contract::fast_write(*f_);
+      if (below == Below::in) return 0;
+      if (below == Below::arrived) return Contract::go_on_writing(*f_);
+    }
     if (!Contract::adopted(*f_)) Contract::adopt(*f_);
     return how == How::wait ? Contract::write_lock(*f_) : Contract::write_lock(*f_, patience(how));
   }
@@ -135,7 +140,7 @@ class ContractLock final : public LockUnderTest {
     std::uint32_t token = 0;
     if (Contract::has_only_hold(*f_, token)) return Contract::fast_read_unlock(*f_, token);
     if (Contract::is_own_write(*f_) && Contract::adopted(*f_)) {
-      Contract::write_unlock(*f_);
+      if (!Contract::fast_write_unlock(*f_)) Contract::write_unlock(*f_);
       return 0;
     }
     if (int result = 0; Contract::nested_read_unlock(*f_, result)) return result;

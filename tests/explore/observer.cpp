@@ -20,6 +20,7 @@ void Observer::begins(bool is_write, How how) {
   t.activities.push_back({is_write, how, false, 0});
   t.waits = true;
   t.how = how;
+  t.began = arrivals_;
   t.arrival = t.phases = 0;
   t.is_next = false;
   t.at_begin = machine.view();
@@ -61,6 +62,9 @@ void Observer::acquired() {
     } else if (claims_.fifo_writers && other.how == How::wait && t.how == How::wait &&
                other.arrival < t.arrival) {
       machine.fail("not first come, first served: T%d came before this writer, and waits", i);
+    } else if (claims_.fcfs_writers && other.how == How::wait && t.how == How::wait &&
+               other.arrival <= t.began && machine.reads_the_newest()) {
+      machine.fail("not first come, first served: T%d came before this writer began, and waits", i);
     } else if (claims_.sleepers_in_order && other.how == How::wait && t.how == How::wait) {
       const auto [own, others] = machine.first_sleeps(machine.current(), i);
       if (others < own)
@@ -165,12 +169,13 @@ std::uint64_t Observer::state() const {
   std::uint64_t h = (lost_ ? 1 : 0) | (forked_ ? 2 : 0) | (claims_.readers_exclude ? 4 : 0);
   for (const Thread& t : threads_) {
     if (!t.waits) continue;
-    const auto arrival =
-        static_cast<std::uint64_t>(claims_.fifo_writers ? t.arrival : t.arrival != 0);
+    const bool in_order = claims_.fifo_writers || claims_.fcfs_writers;
+    const auto arrival = static_cast<std::uint64_t>(in_order ? t.arrival : t.arrival != 0);
+    const auto began = static_cast<std::uint64_t>(claims_.fcfs_writers ? t.began : 0);
     const auto phases = static_cast<std::uint64_t>(claims_.phase_fair ? t.phases : 0);
     const bool is_next = claims_.sleeping_readers_next && t.is_next;
     h = mix(h + static_cast<std::uint64_t>(&t - threads_.data()),
-            arrival << 32 | phases << 1 | (is_next ? 1 : 0));
+            began << 48 | arrival << 32 | phases << 1 | (is_next ? 1 : 0));
   }
   for (const Ghost& g : ghosts_)
     h = mix(h, (g.is_write ? 8 : 0) | (g.holds ? 16 : 0));

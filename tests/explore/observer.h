@@ -67,6 +67,7 @@ class Observer {
     bool waits;
     bool releases;
     How how;
+    int began;     // how many had arrived when it began
     int arrival;   // 0: it has not arrived yet
     int phases;    // writers' sections that it has seen while it waited
     bool is_next;  // a reader that slept as a writer left

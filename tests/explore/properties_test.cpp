@@ -235,6 +235,7 @@ int main() {
   toy<Fault::leaks, Spin>("leaks", {"R u", "R u"}, "at the end the lock is not at rest");
   toy<Fault::barges, Spin>("barges", {"W u", "W u", "R u"}, "not phase-fair: ");
   toy<Fault::disorder, Spin>("disorder", {"W u", "W u", "W u"}, "not first come, first served: ");
+  toy<Fault::passes, Spin>("passes", {"W u", "W u", "W u"}, "not first come, first served: ");
   toy<Fault::younger, Park>("younger", {"W u", "W u", "W u"},
                             "not in order: ", [](Case& c) { c.wakes_in_order = true; });
   toy<Fault::jumps, Park>("jumps", {"W +1 u W u", "R u"},

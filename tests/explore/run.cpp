@@ -57,7 +57,8 @@ struct Options {
 
   bool takes(const Case& c) const {
     return words.empty() || std::any_of(words.begin(), words.end(), [&](const std::string& n) {
-             return n[0] == '=' ? c.name == n.substr(1) : c.name.find(n) != std::string::npos;
+             return n[0] == '=' ? c.name == std::string_view(n).substr(1)
+                                : c.name.find(n) != std::string::npos;
            });
   }
 };

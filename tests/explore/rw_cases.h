@@ -31,7 +31,7 @@ constexpr Bounds kPatienceManySmall{0, 1, 0, 1, 0};
 // A thread that is forked amid its call has come while another one was in: two switches.
 constexpr Bounds kLargeForkOfTwo{2, 0, 0, 1, 0};
 // Numbers in locks have so many bits.
-constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
+constexpr int kWoundBits[] = {24, 27, 30, 31, 32};
 constexpr std::uint64_t kMostGenerations = (1u << 24) - 4;
 static_assert(kFull.preemptions >= 2 && kFull.stale >= 2);
 
@@ -104,6 +104,8 @@ class RwBuilder {
       Case& deep = add_case("core/" + name, &core, {"1w2r-deep", general("1w2r").threads});
       deep.bounds = {4, 2, 1, 1};
       deep.quick_bounds = {sleeps(name) ? 3 : 4, 1, 0, 0};
+      for (const Script& s : kAgain)
+        add_case("core/" + name, &core, s);
     }
     for (const Script& s : kMany)
       add_case("core/" + name, &core, s).sampled = true;
@@ -259,7 +261,8 @@ class RwBuilder {
       zeroed.zeroed = true;
     }
     // Readers that leave an unbiased lock's bias alone.
-    if constexpr (OpenReadCore<Core<Explored, Wait<Explored>>>) {
+    if constexpr (OneUpdateReadCore<Core<Explored, Wait<Explored>>> ||
+                  ReadIfFreeCore<Core<Explored, Wait<Explored>>>) {
       for (const char* script : kEach)
         add_biased(name + "-seldom", &bravo, general(script)).seldom = true;
       for (const Script& s : kContract) {
@@ -271,6 +274,7 @@ class RwBuilder {
       }
       for (const Script& s : kUnbiased)
         add_biased(name + "-seldom", &bravo, s).seldom = true;
+      if (!is_asym_) add_biased(name + "-collide", &bravo, kForkAbove).slots = {0, 1, 0, 1};
     }
     // glibc's own.
     if constexpr (kSystems) {

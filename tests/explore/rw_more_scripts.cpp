@@ -84,6 +84,8 @@ const Scripts kMoreFork = {
     {"fork-foreign-write", {"?1 fork free W u R u", "W +1", "R u"}, &kSequence},
     // Between the places at which it waits, a thread is gone.
     {"fork-on-the-way", {"W +1 ?2 u fork tryW u tryR u", "?1 +2 W u"}},
+    {"fork-write-again", {"W u W fork u W u R u", "W u"}, &kSwitches},
+    {"fork-write-again-r", {"W u W fork u W u", "W u", "R u"}, &kSequence},
     {"fork-on-the-way-w", {"W +1 ?2 fork ?3 u", "?1 +2 W u | +3 W u"}},
     {"fork-on-the-way-r", {"W +1 ?2 fork ?3 u", "?1 +2 R u | +3 R u"}},
     {"fork-again-by", {"W fork u", "R u | R fork u W u", "R u | W u | R u"}, &kSequence},

@@ -52,6 +52,17 @@ const Scripts kGiveUp = {
     {"writer-out-destroy", {"W +1 ?2 u", "?1 timedW! +2 +3", "?3 R u destroy"}},
     {"reader-out-destroy", {"W +1 ?2 u", "?1 timedR! +2 +3", "?3 R u destroy"}},
 };
+// A writer comes again as another one, which it kept waiting, is about to get in: at locks that a
+// writer may take past the queue.
+const Scripts kAgain = {
+    {"again-2w", {"W u W u", "W u"}},
+    {"again-timed", {"W u W u", "timedW u W u"}, &kSwitches},
+    {"again-far", {"W u W u", "farW u"}, &kSwitches},
+    {"again-2w1r", {"W u W u", "W u", "R u"}},
+    {"again-3w", {"W u W u", "W u", "W u"}},
+    {"again-timed-2", {"W u W u", "timedW u", "timedW u"}, &kSequence},
+    {"again-destroy", {"W u W +1 u", "W +2 u", "?1 ?2 W u destroy"}, &kSequence},
+};
 // Try forms on a free lock.
 const Scripts kTries = {
     {"try-1r1w", {"tryR u", "tryW u"}, nullptr, true},
@@ -185,7 +196,7 @@ const Scripts kFork = {
     {"fork-foreign-r", {"R +1 ?2 fork tryR u tryW u", "?1 free +2", "?2 W u"}},
     // What an earlier writer has recorded is not what a later one, which has just come, has to
     // record: one with the same node; one in the child.
-    {"fork-recorded", {"?3 fork tryW!", "W u +1 ?3 W u", "?1 R +3"}},
+    {"fork-recorded", {"R +4 u ?3 fork tryW!", "?4 W u +1 ?3 W u", "?1 R +3"}},
     {"fork-recorded-again",
      {"R +1 fork ?3 fork u tryW!", "?1 W u | ?3 timedW u", "| R +3"},
      nullptr,
@@ -249,6 +260,10 @@ const Scripts kPatienceMany = {
 };
 // Nobody has used it: another thread is about to adopt it.
 const Script kForkNew = {"fork-new", {"fork tryW u tryR u", "R u", "W u | tryR u"}};
+// BRAVO: the first and the third reader want the same slot. So the writer drains a reader of the
+// lock below, and is in there, with a reader behind it, as it waits for the slot.
+const Script kForkAbove = {
+    "fork-above", {"R +1 fork R tryW! u u u tryW u", "?2 W u", "?1 R +2 u R u"}, &kSwitchesInTime};
 const Scripts kManyContract = {
     {"4t-recursive", {"R R u u", "R u R R u u", "W u", "timedW u"}},
     {"4t-foreign", {"R +1 R u", "?1 free R u", "W u", "R u"}},

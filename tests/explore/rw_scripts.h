@@ -19,6 +19,7 @@ using Scripts = std::vector<Script>;
 
 extern const Scripts kGeneral;
 extern const Scripts kGiveUp;
+extern const Scripts kAgain;
 extern const Scripts kTries;
 extern const Scripts kMany;
 extern const Scripts kDestroy;
@@ -45,6 +46,7 @@ extern const Scripts kUrgent;
 extern const Script kSamePlace;
 extern const Script kComesRound;
 extern const Script kForkNew;
+extern const Script kForkAbove;
 extern const Script kGivenUpTwice;
 extern const Script kOutBetween;
 constexpr Bounds kComesRoundBounds{2, 0, 0, 1, 0};

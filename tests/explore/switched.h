@@ -36,7 +36,7 @@ class SwitchedRw final : public LockUnderTest {
     GlibcModel<Frame>::install();
   }
   int read(How) override {
-    std::uint32_t rest = Contract::fast_read(*f_);
+    std::uint64_t rest = Contract::fast_read(*f_);
     if (rest == Contract::kNotBegun) rest = Contract::nested_read(*f_);
     if (rest == 0) return 0;
     return is_ours() ? Contract::slow_read(*f_, rest, nullptr) : system_rwlock.rdlock(object());

@@ -20,6 +20,7 @@ enum class Fault : std::uint8_t {
   leaks,       // a reader forgets to leave
   barges,      // claims phase fairness, and lets in every thread that comes
   disorder,    // claims an order of writers, and has none
+  passes,      // claims that a writer which begins late is late, and has no order
   younger,     // claims an order of sleepers, and wakes the one that came last
   jumps,       // claims that sleeping readers are next, and lets in a writer that comes
   calls_two,   // a release wakes two threads, one after the other
@@ -36,6 +37,7 @@ class Toy {
  public:
   static constexpr Claims kClaims{.phase_fair = kFault == Fault::barges,
                                   .fifo_writers = kFault == Fault::disorder,
+                                  .fcfs_writers = kFault == Fault::passes,
                                   .sleepers_in_order = kFault == Fault::younger,
                                   .sleeping_readers_next = kFault == Fault::jumps};
 

@@ -12,21 +12,19 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from measure import BUILD, RACES, ROOT, WRONG, failures_of_turns, one_plain
+
+import command_server
 
 LIBRARY = BUILD / "liblockswap-fuzz.so"
 
 
 def lockswap(*words: object, **env: str) -> subprocess.CompletedProcess:
     clean = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
-    return subprocess.run(
-        [sys.executable, "-m", "lockswap", *map(str, words)],
-        capture_output=True,
-        text=True,
-        env=clean | {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)} | env,
-        timeout=600,
-    )
+    clean |= {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)}
+    return command_server.run(*words, env=clean | env, timeout=600)
 
 
 def fuzz(*words: object) -> tuple[int, dict]:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE = Path(__file__).parent / "native"
-sys.path.insert(0, str(ROOT / "harness"))
+sys.path[:0] = [str(ROOT / "harness"), str(ROOT / "tests")]
 
+import command_server  # noqa: E402
 from lockswap.__main__ import main  # noqa: E402
 
 LOCKS = ["pthread", "ba", "bravo-ba", "crashes", "hangs", "bypassed", "slow5", "slow20"]
@@ -111,15 +112,8 @@ class Lockswap:
 
     def __call__(self, *args: object, **more) -> subprocess.CompletedProcess:
         more.setdefault("timeout", 600)  # a guard: the machine may be very busy
-        env = self.env | more.pop("env", {})
-        return subprocess.run(
-            self.command(*args),
-            env=env,
-            cwd=more.pop("cwd", self.root),
-            capture_output=True,
-            text=True,
-            **more,
-        )
+        more.setdefault("cwd", self.root)
+        return command_server.run(*args, env=self.env | more.pop("env", {}), **more)
 
     def inside(
         self, *args: object, cwd: Path | None = None, env: Mapping[str, str] | None = None

@@ -97,18 +97,24 @@ def test_each_figure_names_what_exists(figure: Figure, registry: Registry) -> No
     ranges = {lock.name for lock in registry.range_locks}
     jobs = figure_jobs.jobs(figure, RECIPES, Request(), 8)
     assert figure.says, "a figure says something that can be checked"
+    there: set[str] = set()
     for job in jobs:
         choices = [Choice.of(lock) for lock in job.locks if lock != NONE]
         assert {choice.rwlock for choice in choices} <= known
         assert {choice.range_lock for choice in choices if choice.range_lock} <= ranges
         infos = [MetricInfo(metric.name, metric.role, metric.unit, metric.better) for metric in job.recipe.metrics]
-        there = {info.name for info in infos} | {one.name for info in infos if (one := info.per_cpu_figure)}
-        for y in figure.ys:
-            for line in filter(y.has, figure.lines):
-                assert set(y.names(line, False)) <= there, y.name
-                assert (
-                    y.regex or set(y.names(line, True)) <= there or y.cpu == tuple(f"{m} per CPU-s" for m in y.metrics)
-                )
+        there |= {info.name for info in infos} | {one.name for info in infos if (one := info.per_cpu_figure)}
+    for y in figure.ys:
+        for line in filter(y.has, figure.lines):
+            assert set(y.names(line, False)) <= there, y.name
+            assert y.regex or set(y.names(line, True)) <= there or y.cpu == tuple(f"{m} per CPU-s" for m in y.metrics)
+
+
+def test_a_variant_has_the_metrics_of_its_own_lines() -> None:
+    """Where a table isn't resized there is no number of resizes."""
+    jobs = figure_jobs.jobs(FIGURES["rlu-6"], RECIPES, Request(), 8)
+    counted = {job.recipe.name: any("resizes" in metric.name for metric in job.recipe.metrics) for job in jobs}
+    assert counted == {"rlu-6-8k": False, "rlu-6-16k": False, "rlu-6-8k-16k": True}
 
 
 @pytest.mark.parametrize("figure", MEASURED, ids=lambda figure: figure.name)

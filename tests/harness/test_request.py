@@ -39,7 +39,7 @@ EVERY_OPTION = (
     "--budget", "2", "--pin", "compact", "--numactl", "-i all", "--preload", "jemalloc",
     "--preload-first", "libfirst.so", "--seed", "0", "--per-cpu",
     "--fail-below", "0.97", "--name", "n", "--out", "o", "--perf-record", "--pairs", "--markdown", "--warmup", "2",
-    "--versus", "old -x", "--scan", "A=1,2", "--policy", "p.policy", "--scheduler", "local",
+    "--versus", "old -x", "--peer", "q", "--scan", "A=1,2", "--policy", "p.policy", "--scheduler", "local",
     "--each-machine", "prog", "-x",
 )  # fmt: skip
 
@@ -49,7 +49,7 @@ def test_a_quick_campaign_has_the_rounds_that_an_interval_needs():
 
 
 def test_what_is_stored_asks_for_the_same():
-    request = asked(*EVERY_OPTION)
+    request = dataclasses.replace(asked(*EVERY_OPTION), figure="f")  # which is the argument of `lockswap paper`
     unsaid = [
         one.name for one in dataclasses.fields(Request) if getattr(request, one.name) == getattr(Request(), one.name)
     ]
@@ -66,9 +66,10 @@ def test_campaigns_of_today_find_their_keys():
     names = (
         "workloads locks mutexes conds ranges wait threads repeats seconds timeout pin numactl preload quick seed "
         "command metrics better until budget against fail_below per_cpu server ready ready_timeout load stop "
-        "stop_timeout prepare cleanup perf_record pairs warmup versus scan preload_first policies each_machine"
+        "stop_timeout prepare cleanup perf_record pairs warmup versus scan preload_first policies each_machine figure "
+        "peers"
     )
-    assert set(asked(*EVERY_OPTION).stored()) == set(names.split())
+    assert set(dataclasses.replace(asked(*EVERY_OPTION), figure="f").stored()) == set(names.split())
     flags = dict.fromkeys(("quick", "per_cpu", "perf_record", "pairs", "each_machine"), False)
     assert asked().stored() == {"better": "higher", **flags}
 

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -65,3 +66,13 @@ def test_the_table_of_statistics_names_what_is_printed() -> None:
     counters = [name for name in said if re.fullmatch(r"[a-z]+(_[a-z]+)+|phases|naps|bypasses", name)]
     assert len(counters) >= 8
     assert [name for name in counters if not re.search(rf"\b{name}\b", printed)] == []
+
+
+def test_the_page_of_peers_and_its_workloads_have_the_locks_of_the_program() -> None:
+    known = re.findall(r'Known\{"([\w-]+)"', (ROOT / "apps/peers/known.h").read_text())
+    page = (ROOT / "docs/peers.md").read_text()
+    assert list(dict.fromkeys(names(row[0])[0] for row in rows(section(page, "## What you give up")))) == known
+    recipes = {path.stem: tomllib.loads(path.read_text()) for path in (ROOT / "apps/recipes").glob("peers-*.toml")}
+    assert set(recipes) == {names(row[0])[0] for row in rows(page)}
+    compared = {lock for recipe in recipes.values() for lock in recipe["peers"]["lock"]}
+    assert compared == set(known) - {"std"}

@@ -11,8 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 SUBJECT = BUILD / "tests/metrics/metrics_subject"
 PRELOAD = BUILD / "liblockswap.so"
-sys.path.insert(0, str(ROOT / "harness"))
+sys.path[:0] = [str(ROOT / "harness"), str(ROOT / "tests")]
 
+import command_server  # noqa: E402
 from lockswap.metrics.folder import of_folder  # noqa: E402
 from lockswap.metrics.labels import Labels  # noqa: E402
 from lockswap.metrics.record import Counts, Record  # noqa: E402
@@ -57,5 +58,4 @@ def names(record: Record) -> Counter:
 
 
 def lockswap(*words: object) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "lockswap", "metrics", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=120)
+    return command_server.run("metrics", *words, env=environment(), timeout=120)

@@ -106,7 +106,7 @@ struct Unused {
   template <class F>
   static void check(const F&) {}
   static std::uint64_t self(), process(), process_mark(), seal(), now();
-  static std::uint32_t tid(), tid_if_known();
+  static std::uint32_t tid(), tid_if_known(), tid_if_noted();
   static std::uint32_t priority_of(std::uint32_t), waiting_priority(const void*);
   static void note_waiting_priority(const void*, std::uint32_t, bool);
   static bool is_alone();

@@ -142,6 +142,26 @@ TEST(Machine, TheOwnerHasTheLineUntilTheRequestHasReachedIt) {
   EXPECT_LT(transfers_with(0.5), transfers_with(0) / 2);
 }
 
+// BRAVO's paper (section 3) has it for its table, which another core has written.
+TEST(Machine, AScanTakesAboutANanosecondForEachSlot) {
+  constexpr std::size_t kSlots = 4096;
+  alignas(64) static ModelledAtomic<std::uint64_t> table[kSlots];
+  double took = 0;
+  machine.run(
+      small_machine(), 2, 1e9,
+      [] {
+        for (auto& slot : table)
+          slot.store(0, relaxed);
+      },
+      [&took](int i) {
+        if (i == 0) return;
+        const double before = machine.now();
+        EXPECT_TRUE(Modelled::scan(table, kSlots, 2, [](std::size_t) { return true; }));
+        took = machine.now() - before;
+      });
+  EXPECT_NEAR(took / kSlots, 1.1, 0.2);
+}
+
 TEST(Machine, AThreadThatPollsCostsNothingUntilTheLineChanges) {
   static Word word;
   double seen_at = 0;

@@ -254,6 +254,26 @@ TEST(Replay, WindowsCoverTheRecord) {
   EXPECT_EQ(planner.plan({}).acquisitions, 800);
 }
 
+TEST(Replay, AWindowHasThreadsThatRanOneAfterAnother) {
+  Made made;
+  // Two threads on one processor, which has each of them for 100 us at a time.
+  for (std::uint64_t thread : {0, 1}) {
+    std::vector<Made::In> calls;
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      const std::uint64_t at = i / 20 * 200 + i % 20 * 5 + thread * 100;
+      if (i % 20 == 0 && i != 0) calls.push_back({What::preempted, 0, at - 100, 100});
+      calls.push_back({What::lock, 1, at});
+      calls.push_back({What::unlock, 1, at + 1});
+    }
+    made.thread(calls);
+  }
+  const RecordedCalls calls = made.read();
+  const Plan plan = Planner(calls).plan({1, 3, 30});
+  EXPECT_EQ(plan.threads.size(), 2);
+  EXPECT_NEAR(static_cast<double>(plan.acquisitions), 30, 2);
+  EXPECT_NEAR(plan.recorded_ns, 15 * 5 * kUs, 20 * kUs);  // of each thread's own time
+}
+
 TEST(Replay, ThreadsThatCannotKeepToTheirCallsAreNoticed) {
   Made made;
   // The second thread had the lock 1 first. Where it comes later it waits for the first one, which

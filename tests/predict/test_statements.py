@@ -1,5 +1,8 @@
 """The statements of papers: their form, how they are judged, and that the page of results says what came out."""
 
+import csv
+import re
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -53,3 +56,25 @@ def test_what_is_no_rule(text):
 def test_a_point_that_was_not_asked_is_an_error():
     with pytest.raises(UserError, match="its question has no b@8"):
         statements.judge(_statement("a@8 / b@8 >= 1"), [_point("a", 8, 1, 2)])
+
+
+def test_the_page_says_what_came_out_and_explains_each_miss():
+    with (ROOT / "results/predictions/2026-11-29-statements.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    said = {
+        name: [(row["rule"], row["holds"]) for row in mine]
+        for name, mine in groupby(rows, lambda row: row["statement"])
+    }
+    # The rules are still those that were predicted, and each is judged by its own ratio.
+    assert {one.name: [rule.text for rule in one.rules] for one in BOOK.statements} == {
+        name: [rule for rule, _ in mine] for name, mine in said.items()
+    }
+    for row in rows:
+        assert statements.Rule.of(row["rule"]).holds(float(row["ratio"])) == (row["holds"] == "yes"), row
+    agree = {name for name, mine in said.items() if all(holds == "yes" for _, holds in mine)}
+    page = (ROOT / "results/predictions/2026-11-29-statements.md").read_text(encoding="utf-8")
+    assert f"    {len(said)} statements: {len(agree)} agree\n" in page
+    explained = {
+        name for line in page.splitlines() if line.startswith("- ") for name in re.findall(r"\*\*(.+?)\*\*", line)
+    }
+    assert explained == said.keys() - agree

@@ -14,8 +14,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 HUNDRED = ROOT / "build/tests/profile/profile_hundred"
-sys.path.insert(0, str(ROOT / "harness"))
+sys.path[:0] = [str(ROOT / "harness"), str(ROOT / "tests")]
 
+import command_server  # noqa: E402
 from lockswap.advise.advise import _experiment  # noqa: E402
 from lockswap.advise.candidates import candidates, held_locks, hot_locks  # noqa: E402
 from lockswap.advise.ran import Ran  # noqa: E402
@@ -29,8 +30,7 @@ from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Mode, Pair, Profil
 def lockswap(*words: object) -> subprocess.CompletedProcess:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
     env |= {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)}
-    command = [sys.executable, "-m", "lockswap", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
+    return command_server.run(*words, env=env, timeout=300)
 
 
 def lock(kind: str, name: str, reads: int, writes: int, wait_ms: float = 0, threads: int = 2) -> Lock:
@@ -291,7 +291,7 @@ def test_a_program_with_one_thread_keeps_glibcs(tmp_path):
     if xz is None:
         pytest.skip("xz is not installed")
     out = tmp_path / "none.policy"
-    ran = lockswap("advise", "--budget", "5", "-o", out, "--", xz, "--stdout", "-1", "-T1", ROOT / "README.md")
+    ran = lockswap("advise", "--budget", "5", "-o", out, "--", xz, "--stdout", "-1", "-T1", __file__)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("Keep glibc's locks: none costs")
     assert not out.exists()

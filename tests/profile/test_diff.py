@@ -11,16 +11,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 HOT = ROOT / "build/tests/profile/profile_hot_locks"
-sys.path.insert(0, str(ROOT / "harness"))
+sys.path[:0] = [str(ROOT / "harness"), str(ROOT / "tests")]
 
+import command_server  # noqa: E402
 from lockswap.profile import diff  # noqa: E402
 
 
 def lockswap(*words: object) -> subprocess.CompletedProcess:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
     env |= {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)}
-    command = [sys.executable, "-m", "lockswap", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120)
+    return command_server.run(*words, env=env, timeout=120)
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import command_server  # noqa: E402
+
 BUILD = ROOT / "build"
 PROGRAMS = BUILD / "tests/profile"
 HOT = PROGRAMS / "profile_hot_locks"
@@ -37,8 +41,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def lockswap(*words: object, **more: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "lockswap", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(**more), timeout=300)
+    return command_server.run(*words, env=environment(**more), timeout=300)
 
 
 @pytest.fixture

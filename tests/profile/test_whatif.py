@@ -11,8 +11,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 KNOWN_COST = ROOT / "build/tests/profile/profile_known_cost"
-sys.path.insert(0, str(ROOT / "harness"))
+sys.path[:0] = [str(ROOT / "harness"), str(ROOT / "tests")]
 
+import command_server  # noqa: E402
 from lockswap.advise.subject import Command  # noqa: E402
 from lockswap.advise.trial import Metric, Timed, Trial  # noqa: E402
 from lockswap.base.errors import UserError  # noqa: E402
@@ -28,8 +29,7 @@ from lockswap.whatif.whatif import chosen  # noqa: E402
 def lockswap(*words: object) -> subprocess.CompletedProcess:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
     env |= {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)}
-    command = [sys.executable, "-m", "lockswap", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
+    return command_server.run(*words, env=env, timeout=300)
 
 
 def delayed(name: str, cost_per_us: float, of_processor: float = 0.0, noise: float = 0.0, rounds: int = 6) -> Delayed:

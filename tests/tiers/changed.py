@@ -14,8 +14,8 @@ from graph import Graph, classes_of
 from imports import Modules, is_cpp
 from state import git
 
-# CPU seconds for the entries, and for compiling what they run: if something compiled changed, and if not.
-BUDGET, BUDGET_OF_PYTHON = 200.0, 100.0
+# CPU seconds for the entries, and for compiling what they run: if something compiled changed, if not, for documents.
+BUDGET, BUDGET_OF_PYTHON, BUDGET_OF_DOCUMENTS = 200.0, 100.0, 20.0
 OTHERS = 0.2  # of that at most for what only runs the library in which a lock has changed
 COMPILING = 3.0  # CPU seconds of a unit
 MOST_TRIED = 2  # locks
@@ -154,6 +154,12 @@ def reached(entries: list[Entry], changed: list[str], graph: Graph, modules: Mod
         elif parts and named is None:
             found.others.append(entry)
     return found
+
+
+def budget_for(changed: list[str]) -> float:
+    if any(is_cpp(name) for name in changed):
+        return BUDGET
+    return BUDGET_OF_DOCUMENTS if all(name.endswith(".md") for name in changed) else BUDGET_OF_PYTHON
 
 
 def choose(found: Reached, known: costs.Costs, budget: float) -> list[Entry]:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 LOCK_UNIT = re.compile(r"/lists/(?:registry/)?(rw|mutex)_(?:cases_|stress_)?([A-Z]\w*)\.cpp\.o$")
@@ -30,9 +31,10 @@ class Graph:
 
     def _read_includes(self) -> None:
         seen: set[str] = set()
+        whole = cache(lambda name: os.path.normpath(self.build / name))  # few names, each in many lines
         for line in self._ninja("deps"):
             if line.startswith("    "):
-                seen.add(os.path.normpath(self.build / line.strip()))
+                seen.add(whole(line[4:]))
             elif ": #deps" in line:
                 seen = self.includes[line.partition(":")[0]] = set()
         for line in self._ninja("targets", "all"):

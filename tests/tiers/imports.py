@@ -12,7 +12,7 @@ from entries import ROOT, TESTS
 
 PACKAGES = {"lockswap": "harness"}
 # What runs the command runs all of its package.
-COMMAND, MAIN = '"-m", "lockswap"', "harness/lockswap/__main__.py"
+COMMAND, MAIN = re.compile(r'"-m", "lockswap"|command_server\.run\('), "harness/lockswap/__main__.py"
 TOPS = ("tests", "harness", "scripts", "tools", "packaging", "structures")
 FOLDERS = ("tests/life", "tests/harness", "tests/explore", "tests/apps", "tests/tiers", "tests", "tools", "scripts")
 
@@ -82,7 +82,7 @@ class Modules:
         return [one for one in sorted(self.reached(file)) if Path(one).parent == Path(file).parent]
 
     def runs_the_command(self, file: str) -> bool:
-        return COMMAND in self.text(file)
+        return COMMAND.search(self.text(file)) is not None
 
     def words(self, file: str) -> set[str]:
         """What may be names of programs and libraries in these."""

@@ -259,6 +259,8 @@ def test_the_command_s_modules_reach_what_runs_it(tree):
     found = names(reached(tree, "harness/lockswap/base/stats.py").first)
     assert found == ["x/script", "tests/x/test_own.py", "tests/x/test_other.py"]
     assert "tests/x/test_other.py" in names(reached(tree, "src/config/config.h").first)  # in what it preloads
+    (tree / "tests/x/test_other.py").write_text('done = command_server.run("list")\n')
+    assert "tests/x/test_other.py" in names(reached(tree, "harness/lockswap/base/stats.py").first)
 
 
 def test_a_document_reaches_what_names_it(tree):
@@ -269,6 +271,11 @@ def test_a_document_reaches_what_names_it(tree):
 def test_a_list_of_tests_reaches_its_folder_and_the_main_one_everything(tree):
     assert names(reached(tree, "tests/x/CMakeLists.txt").first)[:2] == ["x/own", "x/script"]
     assert len(reached(tree, "CMakeLists.txt").first) == 8
+
+
+def test_documents_cost_less_than_code():
+    budgets = [changed.budget_for(names) for names in (["a.md"], ["a.md", "b.py"], ["a.md", "b.py", "c.h"])]
+    assert budgets == sorted(set(budgets))
 
 
 def test_the_choice_keeps_to_its_budget(tree):

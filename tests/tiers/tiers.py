@@ -64,8 +64,7 @@ def plan_changed(build: Path, options: argparse.Namespace) -> int:
     base, files = changed.changed_files(options.base)
     known, entries = costs.read(), all_entries(build)
     found = changed.reached(entries, files, Graph(build), Modules())
-    budget = changed.BUDGET if any(changed.is_cpp(name) for name in files) else changed.BUDGET_OF_PYTHON
-    chosen = changed.choose(found, known, budget)
+    chosen = changed.choose(found, known, changed.budget_for(files))
     locks = changed.headers_of(files)
     write_plan(options.folder, chosen)
     targets = {target for entry in chosen for target in found.targets[entry.name]}

@@ -212,7 +212,7 @@ bool guards_its_data() {
   for (int i = 0; i < 3; ++i) {
     readers.emplace_back([&] {
       for (bool first = true; !stop.load(); first = false) {
-        const std::uint32_t rest = Contract::fast_read(lock);
+        const std::uint64_t rest = Contract::fast_read(lock);
         if (rest != 0 && Contract::slow_read(lock, rest, nullptr) != 0) bad = true;
         if (a != b) bad = true;
         std::uint32_t token = 0;
@@ -267,7 +267,7 @@ TEST_F(BarrierTest, AForkedChildKeepsAFastHold) {
   OfBravo::Frame lock;
   OfBravo::adopt(lock);
   const auto read = [&] {
-    const std::uint32_t rest = OfBravo::fast_read(lock);
+    const std::uint64_t rest = OfBravo::fast_read(lock);
     return rest == 0 || OfBravo::slow_read(lock, rest, nullptr) == 0;
   };
   const auto is_fast = [&] { return RowSlots<Native, W>::is_any(lock); };

@@ -34,7 +34,9 @@ struct CountFastReads {
 
 template <class Core>
 struct Bias : testing::Test {
-  using Contract = RwContract<Native, W, Bravo<Native, W, Core, CountFastReads>, CountFastReads>;
+  using Lock = Bravo<Native, W, Core, CountFastReads>;
+  using Contract = RwContract<Native, W, Lock, CountFastReads>;
+  static_assert(Lock::kHasWayBelow);  // a new name in the core must not take it away
 
   Bias() {
     static constinit ReadersTable<Native>::Slot slots[64] __attribute__((aligned(64)));

@@ -401,7 +401,7 @@ TEST_F(PerCpuTest, AReaderMayMove) {
       CPU_SET(cpu, &one);
       ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
       if (++wanted == 1) {
-        const std::uint32_t rest = Contract::fast_read(lock);
+        const std::uint64_t rest = Contract::fast_read(lock);
         ASSERT_TRUE(rest == 0 || Contract::slow_read(lock, rest, nullptr) == 0);
       } else if (wanted == 2) {
         EXPECT_EQ(Contract::write_lock(lock, {.only_try = true}), EBUSY);

@@ -33,7 +33,7 @@ struct Lock {
   Lock() { Contract::adopt(frame); }
   ~Lock() { Contract::destroy(frame); }
   int read() {
-    const std::uint32_t rest = Contract::fast_read(frame);
+    const std::uint64_t rest = Contract::fast_read(frame);
     return rest == 0 ? 0 : Contract::slow_read(frame, rest, nullptr);
   }
   int try_read() { return Contract::read_lock(frame, {.only_try = true}); }

@@ -72,8 +72,14 @@ inline Deadline soon() {
 }
 
 template <class Contract>
+int write_lock(typename Contract::Frame& f) {
+  const Below below = Contract::fast_write(f);
+  if (below == Below::in) return 0;
+  return below == Below::arrived ? Contract::go_on_writing(f) : Contract::write_lock(f);
+}
+template <class Contract>
 int read_lock(typename Contract::Frame& f) {
-  std::uint32_t rest = Contract::fast_read(f);
+  std::uint64_t rest = Contract::fast_read(f);
   if (rest == Contract::kNotBegun) rest = Contract::nested_read(f);
   return rest == 0 ? 0 : Contract::slow_read(f, rest, nullptr);
 }
@@ -85,7 +91,7 @@ void step(Guarded<Contract>& g, Random& random, std::atomic<long>& bad) {
   const unsigned what = random() % 100;
   int got;
   if (what < 15) {
-    got = Contract::write_lock(f);
+    got = write_lock<Contract>(f);
   } else if (what < 20) {
     got = Contract::write_lock(f, {.only_try = true});
   } else if (what < 25) {

@@ -7,6 +7,7 @@
     range:list-rw   a range lock, in programs that call those; the others are glibc's
     policy:libcrypto    what the policy file of that name swaps, all of them rwlocks
     mutex:policy:NAME, policy:NAME+mutex:policy:NAME    the same of mutexes; of both
+    peer:absl       the program built with another library's lock, without lockswap
 
     ba@LOCKSWAP_SPIN=0    a lock with a variable of the library, as --scan has it
     mutex:pthread@LOCKSWAP_COND=own    condition variables of ours with glibc's mutexes, as --cond has it
@@ -27,6 +28,7 @@ MUTEX_MARK = "mutex:"
 RANGE_MARK = "range:"
 # What stands before the name of a policy, where else a lock's name stands.
 POLICY_MARK = "policy:"
+PEER_MARK = "peer:"
 # The pass-through where mutexes are swapped: glibc's mutexes are passed through too.
 MUTEX_PTHREAD = MUTEX_MARK + PTHREAD
 # Whatever is not under test.
@@ -54,6 +56,7 @@ class Choice:
     range_lock: str | None = None  # the same; with PTHREAD alone
     settings: tuple[tuple[str, str], ...] = ()  # variables of the library
     versus: bool = False  # under the other command
+    peer: str | None = None  # another library's lock, which is compiled in; with NONE alone
 
     @classmethod
     def of(cls, label: str) -> "Choice":
@@ -66,6 +69,8 @@ class Choice:
     def _of_locks(cls, label: str) -> "Choice":
         if label.startswith(RANGE_MARK):
             return cls(PTHREAD, None, label.removeprefix(RANGE_MARK))
+        if label.startswith(PEER_MARK):
+            return cls(NONE, peer=label.removeprefix(PEER_MARK))
         first, _, second = label.partition("+")
         if first.startswith(MUTEX_MARK):
             return cls(PTHREAD, first.removeprefix(MUTEX_MARK))
@@ -80,6 +85,8 @@ class Choice:
     def _locks(self) -> str:
         if self.range_lock is not None:
             return RANGE_MARK + self.range_lock
+        if self.peer is not None:
+            return PEER_MARK + self.peer
         if self.mutex is None:
             return self.rwlock
         mutex = MUTEX_MARK + self.mutex
@@ -118,6 +125,10 @@ class Choice:
             return {POLICY: self.policy} | dict(self.settings)
         found = {"LOCKSWAP_RWLOCK": self.rwlock, "LOCKSWAP_MUTEX": self.mutex, "LOCKSWAP_RANGE": self.range_lock}
         return {name: value for name, value in found.items() if value} | dict(self.settings)
+
+
+def peer_label(name: str) -> str:
+    return Choice(NONE, peer=name).label
 
 
 def kinds_of(labels: list[str]) -> frozenset[str]:

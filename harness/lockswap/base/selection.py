@@ -2,7 +2,18 @@
 
 from dataclasses import replace
 
-from lockswap.base.choice import COND, CONDS, MUTEX_MARK, NONE, PTHREAD, RANGE_MARK, SETTING_MARK, VERSUS, Choice
+from lockswap.base.choice import (
+    COND,
+    CONDS,
+    MUTEX_MARK,
+    NONE,
+    PEER_MARK,
+    PTHREAD,
+    RANGE_MARK,
+    SETTING_MARK,
+    VERSUS,
+    Choice,
+)
 from lockswap.base.errors import UserError
 from lockswap.base.registry import Registry
 
@@ -47,6 +58,8 @@ def parse(registry: Registry, text: str) -> Choice:
         return replace(parse(registry, text), settings=of_settings.settings, versus=of_settings.versus)
     if text.strip().lower().startswith(RANGE_MARK):
         return Choice.of(registry.range_lock(text.strip()[len(RANGE_MARK) :]))
+    if text.strip().startswith(PEER_MARK):
+        return Choice.of(text.strip())  # whether there is such a peer depends on the workload
     first, plus, second = text.strip().partition("+")
     if first.lower().startswith(MUTEX_MARK) and not plus:
         return chosen(registry, None, first[len(MUTEX_MARK) :])

@@ -137,7 +137,7 @@ class _Execution:
                 lock,
                 threads,
                 seconds,
-                {**job.params, **check.params},
+                {**job.params_under(lock), **check.params},
                 count=bool(Choice.of(lock).variables) and bool({RWLOCK, MUTEX} & set(job.recipe.takes)),
                 cwd=plan.cwd if job.user_command else None,
             )
@@ -243,7 +243,7 @@ class _Execution:
             turn.lock,
             turn.threads,
             job.seconds,
-            job.params,
+            job.params_under(turn.lock),
             cwd=plan.cwd if job.user_command else None,
         )
         steal = machine.Ticks.now().steal_share_since(ticks)
@@ -278,7 +278,14 @@ class _Execution:
             self.watcher.starts(f"tracing {name}, {plural(threads, 'thread')}, {lock}", None)
             cwd = plan.cwd if job.user_command else None
             outcome = runner.measure(
-                plan.setup, job.recipe_under(lock), lock, threads, job.seconds, job.params, cwd=cwd, trace=kinds
+                plan.setup,
+                job.recipe_under(lock),
+                lock,
+                threads,
+                job.seconds,
+                job.params_under(lock),
+                cwd=cwd,
+                trace=kinds,
             )
             if outcome.status != OK:
                 self.watcher.says(f"{name}, {plural(threads, 'thread')}, {lock}, traced: {outcome.detail}")

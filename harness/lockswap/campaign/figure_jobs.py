@@ -44,7 +44,7 @@ def _job(figure: Figure, one: Needed, known: Mapping[str, Recipe], request: Requ
         base,
         name=one.name,
         title=one.title,
-        metrics=tuple(metrics(figure, base)),
+        metrics=tuple(metrics(figure, one, base)),
         threads=threads,
         family="",
         variants=(),
@@ -68,15 +68,15 @@ def base_of(one: Needed, known: Mapping[str, Recipe]) -> Recipe:
     return found
 
 
-def metrics(figure: Figure, base: Recipe) -> Iterable[Metric]:
+def metrics(figure: Figure, one: Needed, base: Recipe) -> Iterable[Metric]:
     """The recipe's, or where the figure has expressions of its own, what these find."""
     if not any(y.regex for y in figure.ys):
         return base.metrics
     found: dict[str, Metric] = {}
     for y in figure.ys:
-        for line in filter(y.has, figure.lines):
-            for metric in _of_line(y, line):
-                found[metric.name] = metric
+        for line in figure.lines:
+            if y.has(line) and line.variant == one.variant:
+                found |= {metric.name: metric for metric in _of_line(y, line)}
     return found.values()
 
 

@@ -28,6 +28,11 @@ class Job:
         """With the command that runs under this choice."""
         return replace(self.recipe, command=self.versus) if Choice.of(lock).versus else self.recipe
 
+    def params_under(self, lock: str) -> Mapping[str, Any]:
+        """With the peer, if the choice is one."""
+        peer = Choice.of(lock).peer
+        return {**self.params, self.recipe.peer_param: peer} if peer else self.params
+
     def kinds(self, lock: str) -> frozenset[str]:
         """Kinds of locks that the workload takes and that are under test with this choice."""
         kinds = Choice.of(lock).tested

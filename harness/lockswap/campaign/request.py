@@ -144,6 +144,10 @@ class Request:
         COMPARE, "--policy", has_words=True, metavar="FILE",
         help="Measure a policy: a file, or the name of one that comes with lockswap, such as libcrypto. Repeatable.",
     )  # fmt: skip
+    peers: list[str] = _list(
+        COMPARE, "--peer", read=_names, metavar="NAME",
+        help="Peers of a workload to compare: locks of other libraries that it is built with. Default: all of them.",
+    )  # fmt: skip
     pairs: bool = _flag(COMPARE, "--pairs", help="Also measure each --rwlock together with each --mutex.")
     wait: str | None = _option(
         COMPARE, "--wait", metavar="POLICY", help="How threads wait: spin, yield or park.  [default: park]"

@@ -68,6 +68,7 @@ class Needed:
     recipe: str
     params: Mapping[str, Any]
     locks: tuple[str, ...]
+    variant: str  # that of its lines
 
 
 def needed(figure: Figure) -> list[Needed]:
@@ -80,7 +81,7 @@ def needed(figure: Figure) -> list[Needed]:
         locks = tuple(dict.fromkeys((*had, line.lock or NONE)))
         what = [panel.title, line.variant, f"{figure.x_label} {x.name}" if x else ""]
         title = f"{figure.title}: {', '.join(part for part in what if part)}"
-        found[name] = Needed(name, title.removesuffix(": "), panel.workload, params, locks)
+        found[name] = Needed(name, title.removesuffix(": "), panel.workload, params, locks, line.variant)
     return list(found.values())
 
 

@@ -4,7 +4,7 @@ was anything measured at all?"""
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lockswap.base.choice import BASELINES
+from lockswap.base.choice import BASELINES, Choice
 from lockswap.base.junit import ERROR, FAILURE, Case, document
 from lockswap.base.junit import SKIPPED as SKIPPED_CASE
 from lockswap.base.text import plural, times
@@ -88,7 +88,7 @@ def nothing_measured(campaign: Campaign) -> str | None:
 def _under_test(campaign: Campaign) -> Iterator[tuple[Workload, str, int]]:
     for workload in campaign.workloads:
         others = [lock for lock in workload.locks if lock != workload.against]
-        locks = [lock for lock in others if lock not in BASELINES] or others
+        locks = [lock for lock in others if lock not in BASELINES and Choice.of(lock).peer is None] or others
         yield from ((workload, lock, threads) for lock in locks for threads in workload.threads)
 
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lockswap.base.choice import MUTEX, MUTEX_MARK, RANGE, RANGE_MARK, RWLOCK, kinds_of
+from lockswap.base.choice import MUTEX, MUTEX_MARK, PEER_MARK, RANGE, RANGE_MARK, RWLOCK, kinds_of
 from lockswap.base.text import factor, times, words
 from lockswap.findings.measured import Place, Workload
 
@@ -115,9 +115,10 @@ class Picture:
         return f"{self.about} vs {self.ours}".strip()
 
     def short(self, lock: str) -> str:
-        """Its name where it is said what kind of lock it is: 'auto' of 'mutex:auto', if all are mutexes."""
+        """Its name where it is said what kind of lock it is: 'auto' of 'mutex:auto', if all but peers are mutexes."""
+        ours = [one for one in self.locks if not one.startswith(PEER_MARK)]
         for mark in (MUTEX_MARK, RANGE_MARK):
-            if all(one.startswith(mark) for one in self.locks):
+            if all(one.startswith(mark) for one in ours):
                 return lock.removeprefix(mark)
         return lock
 

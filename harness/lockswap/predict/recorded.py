@@ -31,6 +31,7 @@ class Recorded:
     end_ns: int
     cpu_ns: int  # 0: not known, as of a process that was killed
     pair_ns_256: int
+    chunk_ns: int  # for what the calls were written into
     most_bytes: int
     full: bool
 
@@ -45,7 +46,7 @@ class Recorded:
     @property
     def pair_ns(self) -> float:
         """What recording adds to a lock and its release."""
-        return self.pair_ns_256 / 256
+        return self.pair_ns_256 / 256 + self.chunk_ns / max(1, self.acquisitions)
 
     @property
     def cost(self) -> float | None:

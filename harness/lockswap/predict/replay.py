@@ -209,7 +209,10 @@ def _caveats(question: Question, parts: list[dict], found: list[Replayed]) -> li
     if waits:
         lines.append(f"{plural(waits, 'wait')} for a condition had no recorded signal, so each lasts as in the record.")
     if record.failed:
-        lines.append(f"{plural(record.failed, 'try')} for a lock failed in the record, and each fails again here.")
+        lines.append(
+            f"{plural(record.failed, 'attempt')} to acquire a lock failed in the record, and what the program did then "
+            "is replayed."
+        )
     if elsewhere:
         lines.append(f"While recording, threads waited {time(elsewhere)} for a processor; this time is left out.")
     lines += [

@@ -109,6 +109,7 @@ class _Reader:
         if name != self.path.stem:
             self.fail("name", f"is '{name}', but the file is called '{self.path.name}'")
         params, quick_params = self._params(top)
+        peer_param, peers = self._peers(top)
         threads = tuple(top.list_of("threads", int, required=True))
         if not threads or min(threads) < 1:
             self.fail("threads", "must have at least one count, all of them 1 or more")
@@ -135,10 +136,13 @@ class _Reader:
             run_s=top.take("run_s", float),
             params=params,
             quick_params=quick_params,
+            peers=peers,
+            peer_param=peer_param,
             variants=tuple(self._variant(table) for table in top.tables("variant")),
             tags=tuple(top.list_of("tags", str)),
             timeout=top.take("timeout", float),
             exit_status=top.take("exit_status", int, default=0),
+            skip_status=top.take("skip_status", int),
             memory_mb=top.take("memory_mb", int, default=0),
             tmp_mb=top.take("tmp_mb", int, default=0),
         )
@@ -184,6 +188,7 @@ class _Reader:
     def _check_params(self, recipe: Recipe) -> None:
         """Each parameter that something sets has a default; variants differ by their names."""
         given = {*recipe.quick_params, *recipe.lock_check.params}.union(*(v.params for v in recipe.variants))
+        given |= {recipe.peer_param} - {""}
         for key in given - set(recipe.params):
             self.fail(f"params.{key}", "has no value in params.default")
         if len({variant.name for variant in recipe.variants}) != len(recipe.variants):
@@ -218,6 +223,22 @@ class _Reader:
                 if key in BUILT_IN:
                     self.fail(f"params.{key}", "is a placeholder of the harness; choose another name")
         return default, quick
+
+    def _peers(self, top: Table) -> tuple[str, tuple[str, ...]]:
+        """`peers.PARAMETER = [VALUE, ...]`: what the program is built with instead of the locks that are swapped."""
+        table = top.table("peers")
+        if not table.data:
+            return "", ()
+        if len(table.data) > 1:
+            self.fail("peers", "needs one parameter, with a list of its values")
+        (param,) = table.data
+        names = table.list_of(param, str)
+        for name in names:
+            if not _NAME.fullmatch(name):
+                self.fail(f"peers.{param}", f"'{name}': a peer's name may have letters, digits, '-' and '_' only")
+        if len(set(names)) != len(names):
+            self.fail(f"peers.{param}", "two peers have the same name")
+        return param, tuple(names)
 
     def _variant(self, table: Table) -> Variant:
         variant = Variant(

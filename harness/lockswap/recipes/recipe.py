@@ -102,12 +102,15 @@ class Recipe:
     run_s: float | None = None  # of fixed work: a guess at the length of a run; see guess_s
     params: Mapping[str, Any] = field(default_factory=dict)
     quick_params: Mapping[str, Any] = field(default_factory=dict)
+    peers: tuple[str, ...] = ()  # values of the parameter `peer_param` that are compared as locks are
+    peer_param: str = ""
     variants: tuple[Variant, ...] = ()
     family: str = ""  # of a variant: the recipe that it comes from
     of_structures: bool = False  # it is about a structure that stands beside the locks
     tags: tuple[str, ...] = ()
     timeout: float | None = None
     exit_status: int = 0
+    skip_status: int | None = None  # the program's word that it can't run here
     memory_mb: int = 0
     tmp_mb: int = 0
 

@@ -224,6 +224,9 @@ def _judged(outcome: Outcome, recipe: Recipe, values: Mapping[str, object]) -> O
         return outcome
     if ended["exit"] != recipe.exit_status:
         last = outcome.output.last_line()
+        if ended["exit"] == recipe.skip_status:
+            outcome.status, outcome.detail = SKIPPED, last or f"exit status {recipe.skip_status}"
+            return outcome
         outcome.status = FAILED
         outcome.detail = f"{whose and 'the load: '}exit status {ended['exit']:.0f}" + (f": {last}" if last else "")
         return outcome

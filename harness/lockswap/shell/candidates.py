@@ -80,6 +80,14 @@ def workloads() -> Names:
     yield from ((recipe.name, recipe.title) for recipe in found)
 
 
+def peers() -> Names:
+    from lockswap.base.paths import Paths
+    from lockswap.recipes import reader
+
+    found = reader.load_all(Paths.find().recipes).values()
+    yield from ((name, "") for name in dict.fromkeys(name for recipe in found for name in recipe.peers))
+
+
 def all_workloads() -> Names:
     yield "all", "all that don't take long"
 

@@ -22,6 +22,7 @@ VALUES: dict[str, tuple[Callable[[], Names] | str, ...]] = {
     "--mutex": (of.mutexes, of.no_lock),
     "--range": (of.range_locks,),
     "--cond": (of.conds,),
+    "--peer": (of.peers,),
     "--wait": (of.waits,),
     "--against": (of.choices,),
     "--scan": (of.settings,),

@@ -6,6 +6,7 @@
 //
 // All are nanoseconds; LOW and HIGH are quartiles of several rounds. A pair's line is written when
 // it is measured, so a reader can show how far it is.
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -30,11 +31,11 @@ int no_processor(int cpu) {
 
 int latencies(double seconds, const std::vector<int>& cpus) {
   const double end = now_ns() + seconds * 1e9;
-  auto left = static_cast<double>(cpus.size() * (cpus.size() - 1) / 2);
+  std::size_t left = cpus.size() * (cpus.size() - 1) / 2;
   for (std::size_t i = 0; i < cpus.size(); ++i) {
     for (std::size_t j = i + 1; j < cpus.size(); ++j, --left) {
       // What earlier pairs took too long, all that follow make up for.
-      const auto found = ping_pong(cpus[i], cpus[j], (end - now_ns()) / left);
+      const auto found = ping_pong(cpus[i], cpus[j], (end - now_ns()) / static_cast<double>(left));
       if (!found)
         return fail("no thread may be pinned to processors " + std::to_string(cpus[i]) + " and " +
                     std::to_string(cpus[j]));

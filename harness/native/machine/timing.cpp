@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <sched.h>
 
@@ -10,7 +11,8 @@ namespace lockswap::measure {
 Spread Spread::of(std::vector<double> rounds) {
   std::sort(rounds.begin(), rounds.end());
   const auto at = [&rounds](double share) {
-    return rounds[static_cast<std::size_t>(share * static_cast<double>(rounds.size() - 1) + 0.5)];
+    return rounds[static_cast<std::size_t>(
+        std::lround(share * static_cast<double>(rounds.size() - 1)))];
   };
   return {at(0.5), at(0.25), at(0.75)};
 }

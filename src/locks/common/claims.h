@@ -10,6 +10,10 @@ struct Claims {
   bool phase_fair = false;
   // Writers that do not give up (neither try nor timed) enter in the order in which they arrived.
   bool fifo_writers = false;
+  // The same in the sense of Lamport's "first come, first served" (CACM 17, 1974): before each
+  // writer that begins its acquisition after they have arrived. One that has begun already may
+  // still pass them, since it has looked at the lock.
+  bool fcfs_writers = false;
   // A reader that waits, without a deadline or with patience left, gets in beside no other reader.
   bool readers_exclude = false;
   // Writers that sleep in the same wait queue get in in the order in which they fell asleep, unless

@@ -7,44 +7,56 @@
 //   queue (ba_writers.h). A reader that meets a writer pushes itself onto a list (ba_readers.h).
 //   When the writer leaves, it opens the gate of the newest reader, and each reader opens the gate
 //   of the one before it. The last reader that a writer waits for opens that writer's gate.
+//   A writer that finds the lock free and nobody in the queue takes it directly: it needs no node,
+//   only one update of the word, and another one to leave.
 // State (24 bytes, zero = free; node = 32-bit handle):
-//   word   64 bits: ba_word.h; the arrivals of readers, the phase and PRES
+//   word   64 bits: ba_word.h; the arrivals of readers, the phase, PRES and kDirect
 //   rout   departures of readers (31 bits), kDrain
 //   rtail  the newest reader waiting in the list (ba_readers.h)
 //   wtail  the newest writer, and
 //   whead  the writer whose turn it is (ba_writers.h)
 // States:
 //
-//      state     PRES  who leaves it, and how
-//   1  open       0    the writer at the head of the queue sets PRES: 2, or 3 if no reader is in
-//   2  draining   1    the last reader that arrived in 1 opens the writer's gate: 3; the writer
-//                      gives up: 4
-//   3  written    1    the writer releases the lock: 4
-//   4  leaving    1    the same writer takes the list, if readers are in it (kLeaving), clears PRES
-//                      and increments the phase's number: 1; then it opens gates
-//   Before 4 the writer claims the next writer, which must stay then. A reader that arrives in 1 is
-//   in at once; one that arrives later is in with the next 1, or may give up before.
+//      state     phase  who leaves it, and how
+//   1  open       no    the writer at the head of the queue sets PRES: 2, or 3 if no reader is in;
+//                       or, if there is neither, a writer that is not in the queue sets kDirect: 3
+//   2  draining   yes   the last reader that arrived in 1 opens the writer's gate: 3; the writer
+//                       gives up: 4
+//   3  written    yes   the writer releases the lock: 4
+//   4  leaving    yes   the same writer takes the list, if readers are in it (kLeaving), ends the
+//                       phase and increments its number: 1; then it opens gates
+//   Before 4 a writer of the queue claims the next one, which must stay then. A reader that arrives
+//   in 1 is in at once; one that arrives later is in with the next 1, or may give up before.
+//   The head of the queue sets PRES without a condition, so the readers that arrive can't keep it
+//   from doing so. It may find that a direct writer was faster. Then the end of that phase clears
+//   PRES, too, and the head sets it again.
 // Invariants: only the writer at the head of the queue sets PRES, and whead is its node as long as
-//   PRES is set. While PRES is set, no reader that arrived later holds the lock. rout never passes
+//   PRES is set. A direct writer is in from the moment at which it sets kDirect, and nobody sets
+//   that bit in a phase. In a phase, no reader that arrived later holds the lock. rout never passes
 //   the arrivals. In drain mode (kDrain, in 2) rout counts up to 0 instead.
 // Fairness: phase-fair, and writers are first come, first served; timed threads included, except
-//   that a timed writer may get the place of one that has given up.
-// Space: a writer holds one node while it waits and while it owns, a reader while it waits. For
-//   nodes of threads that gave up, see the two queues.
+//   that a timed writer may get the place of one that has given up. A writer that comes when
+//   another one is in the queue goes behind it. One that looked at the empty queue before may pass
+//   it, and finds it there when it comes again. So a writer still waits for at most one phase of
+//   each other thread, as in the paper.
+// Space: a writer of the queue holds one node while it waits and while it owns, a reader while it
+//   waits. For nodes of threads that gave up, see the two queues.
 // Deviations, none of which changes the order in which threads enter:
 //   - A writer polls rout before it asks to be woken. It leaves the list alone if no reader met it.
+//   - A writer that finds the lock free does not queue up.
 //   - A writer that found the queue empty may have to wait on the word until the writer before it
-//     has finished leaving.
+//     has finished leaving, or until a direct one has left.
 //   - A phase is a number, not one bit. A timed writer may give up a phase before the readers of
 //     the phase before have noticed that they are in, and one bit would have its old value again
 //     too early. With the number one list is enough, where the paper has one for each value of the
 //     bit, since a reader that was opened for another phase rechecks.
 //   - A reader that gives up takes its arrival back. It never counts itself out, since a writer may
 //     be draining.
-// Fork: in a child, the readers that arrived after what the node at whead has recorded were waiting
-//   for a writer that does not exist, and so were the queued writers: repair_after_fork() drops
-//   both. A reader that may have arrived before counts as a holder.
-// Destroy is safe: the writer's last access is the compare-exchange that clears PRES; before it,
+// Fork: in a child, the readers that arrived after what the node at whead has recorded, or during a
+//   direct writer's phase, were waiting for a writer that does not exist, and so were the queued
+//   writers: repair_after_fork() drops both. A reader that may have arrived before counts as a
+//   holder.
+// Destroy is safe: the writer's last access is the compare-exchange that ends the phase; before it,
 //   the list is empty and the next writer is claimed. A reader's last access is the fetch-add on
 //   rout, except for the last reader of a drain, whose writer cannot leave before its gate is open
 //   or it has found that the gate is about to be. Wakes of an address may follow.
@@ -77,7 +89,7 @@ class Ba {
   using Writers = BaWriterQueue<P, W>;
 
  public:
-  static constexpr Claims kClaims{.phase_fair = true, .fifo_writers = true};
+  static constexpr Claims kClaims{.phase_fair = true, .fcfs_writers = true};
   static constexpr LockInfo kInfo{
       .summary = "phase-fair queue lock with local spinning",
       .source = "Brandenburg and Anderson 2010, section 4, PF-Q",
@@ -93,7 +105,8 @@ class Ba {
   static_assert((kNoAttempt & Word::kPresent) == 0);
 
   // Counts the reader in. Returns 0 if it holds the lock, or the phase of the writer that it met.
-  std::uint32_t read_arrive() noexcept {
+  static constexpr bool kReadArrivesByOneUpdate = true;
+  [[gnu::always_inline]] std::uint32_t read_arrive() noexcept {
     // acquire: pairs with the release in end_phase.
     const std::uint64_t seen = word_.fetch_add(Word::kReader, acquire);
     return Word::is_free(seen) ? 0 : Word::phase_of(seen);
@@ -107,7 +120,7 @@ class Ba {
   // (per-cpu.h); and the phase of which they are the lowest ones, 0: it is over. With b bits, it is
   // taken for another one if just 2^b phases, or a multiple, were given up between two calls of
   // that reader.
-  static constexpr int kPhaseBits = 28;
+  static constexpr int kPhaseBits = 27;
   static_assert(Word::kPhaseNumber / Word::kOnePhase == (1u << kPhaseBits) - 1);
   static std::uint32_t phase_number(std::uint32_t phase) noexcept {
     return static_cast<std::uint32_t>(phase / Word::kOnePhase);
@@ -130,8 +143,7 @@ class Ba {
     }
   }
 
-  bool try_read_lock() noexcept { return read_if_open(); }
-  [[gnu::always_inline]] bool read_if_open() noexcept {
+  bool try_read_lock() noexcept {
     std::uint64_t v = word_.load(relaxed);  // the compare-exchange decides
     while (Word::is_free(v)) {
       // acquire: pairs with the release in end_phase.
@@ -151,46 +163,43 @@ class Ba {
     }
   }
 
+  // Takes the lock directly, if nobody has it and no writer is in the queue.
+  [[gnu::always_inline]] bool fast_write_lock() noexcept {
+    std::uint64_t v = word_.load(relaxed);  // the compare-exchange decides
+    // Each round checks the phase, the queue and rout; the compare-exchange notices readers that
+    // came since.
+    while (Word::is_free(v) && writers_.nobody() && all_left(v)) {
+      // acquire: the writers before; pairs with end_phase. The readers before were acquired in
+      // all_left.
+      if (word_.compare_exchange(v, v | Word::kDirect, acquire)) return true;
+    }
+    return false;
+  }
   template <DrainListener L = NobodyListens>
   void write_lock(const L& listener = {}) noexcept {
-    own(writers_.queue_up(), nullptr, listener);
+    if (!fast_write_lock()) own(writers_.queue_up(), nullptr, listener);
   }
 
   template <DrainListener L = NobodyListens>
   bool write_lock_until(const Deadline* deadline, const L& listener = {}) noexcept {
-    if (try_write_lock()) return true;
+    if (fast_write_lock()) return true;
     if (P::passed(*deadline)) return false;  // it would open a phase for nothing
     const Handle me = writers_.queue_up_until(word_, deadline);
     return me != 0 && own(me, deadline, listener);
   }
 
-  bool try_write_lock() noexcept {
-    // relaxed, all loads of the word here: the writers before come with the queue, the readers with
-    // rout.
-    std::uint64_t v = word_.load(relaxed);
-    if (!Word::is_free(v) || !all_left(v)) return false;
-    const Handle me = writers_.try_queue_up();
-    if (me == 0) return false;
-    v = word_.load(relaxed);
-    // Each round checks PRES and rout; the compare-exchange notices readers that came since.
-    while (Word::is_free(v) && all_left(v)) {
-      writers_.stand_at_head(me);
-      // relaxed: the readers before were acquired in all_left, the writers with the queue.
-      if (word_.compare_exchange(v, v | Word::kPresent, relaxed)) {
-        record_arrivals(me, v);
-        return true;
-      }
-    }
-    leave_queue(me);
-    return false;
-  }
+  bool try_write_lock() noexcept { return fast_write_lock(); }
 
+  [[gnu::always_inline]] bool fast_write_unlock() noexcept {
+    P::check([this] { return is_sound(); });
+    // relaxed: the owner's own kDirect, or none; its lock() happened before.
+    std::uint64_t v = word_.load(relaxed);
+    // release: as in end_phase.
+    return (v & (Word::kDirect | Word::kOfWaiting)) == Word::kDirect &&
+           word_.compare_exchange(v, Word::after_phase(v), release);
+  }
   void write_unlock() noexcept {
-    const Handle me = writers_.head();  // the owner's own; its lock() happened before
-    P::check([this, me] { return is_at_head(me, true); });
-    const Handle next = writers_.claim_next(me);
-    end_phase();
-    Writers::pass_turn(me, next);
+    if (!fast_write_unlock()) slow_write_unlock();
   }
 
   // --- racy snapshots, which may be stale at once
@@ -202,7 +211,7 @@ class Ba {
     return left != target_of(word_.load(relaxed));
   }
   bool has_writer() const noexcept {
-    return (word_.load(acquire) & Word::kPresent) != 0;  // acquire: pairs with end_phase
+    return !Word::is_free(word_.load(acquire));  // acquire: pairs with end_phase
   }
   bool idle() const noexcept {
     const std::uint64_t v = word_.load(relaxed);  // for tests, when all threads have ended
@@ -221,24 +230,20 @@ class Ba {
     const std::uint64_t v = word_.load(relaxed);
     if (!readers_.nobody()) return false;
     if (Word::is_free(v) || !written) return Word::is_free(v) && !written && writers_.nobody();
-    return writers_.is_head_alone() &&
-           (v & (Word::kQueued | Word::kLeaving | Word::kSleepers)) == 0 && all_left(v);
+    const bool is_alone =
+        Word::is_direct(v) ? Word::is_absent(v) && writers_.nobody() : writers_.is_head_alone();
+    return is_alone && (v & Word::kOfWaiting) == 0 && all_left(v);
   }
   // The nodes of those that waited are lost.
   void repair_after_fork(bool written) noexcept {
     const std::uint64_t v = word_.load(relaxed);
-    const Handle head = writers_.head();
-    // What looks like an ancestor's may be another process's, with a handle of no node.
-    const std::uint64_t arrivals_at_phase = Word::is_free(v) || !Nodes::is_handle(head)
-                                                ? 0
-                                                : Nodes::at(head).arrivals_at_phase.load(relaxed);
-    const std::uint64_t readers = (arrivals_at_phase & Node::kRecorded) == 0
-                                      ? v & Word::kArrived
-                                      : arrivals_at_phase & Word::kArrived;
+    const bool is_direct = Word::is_direct(v);
+    const std::uint64_t readers = is_direct ? all_that_left() : arrived_before_phase(v);
     if ((rout_.load(relaxed) & kDrain) != 0) rout_.fetch_add(target_of(readers) - kDrain, relaxed);
     readers_.drop_all();
-    word_.store(readers | (v & (written ? Word::kPhase : Word::kPhaseNumber)), relaxed);
-    writers_.drop_all(written);
+    const std::uint64_t owner = is_direct ? Word::kDirect : Word::kPresent;
+    word_.store(readers | (v & (Word::kPhaseNumber | (written ? owner : 0))), relaxed);
+    writers_.drop_all(written && !is_direct);
   }
 
  private:
@@ -251,6 +256,21 @@ class Ba {
     return rout_.load(acquire) == target_of(v);  // acquire: pairs with read_unlock
   }
 
+  // --- in a forked child. Both return arrivals as the word has them.
+  // In a direct writer's phase: of the readers that had arrived before, since all have left.
+  std::uint64_t all_that_left() const noexcept {
+    return std::uint64_t{rout_.load(relaxed) / kLeft} * Word::kReader;
+  }
+  std::uint64_t arrived_before_phase(std::uint64_t v) const noexcept {
+    const Handle head = writers_.head();
+    // What looks like an ancestor's may be another process's, with a handle of no node.
+    const std::uint64_t arrivals_at_phase = Word::is_free(v) || !Nodes::is_handle(head)
+                                                ? 0
+                                                : Nodes::at(head).arrivals_at_phase.load(relaxed);
+    return (arrivals_at_phase & Node::kRecorded) == 0 ? v & Word::kArrived
+                                                      : arrivals_at_phase & Word::kArrived;
+  }
+
   // --- for P::check
   // For a reader that is in: fewer readers have left than have arrived or, in drain mode, than the
   // writer waits for.
@@ -259,9 +279,14 @@ class Ba {
     const std::uint32_t all = (left & kDrain) != 0 ? kDrain : target_of(word_.load(relaxed));
     return static_cast<std::int32_t>(all - left) >= static_cast<std::int32_t>(kLeft);
   }
+  // While both bits are set, somebody is at the head of the queue.
+  bool is_sound() const noexcept {
+    const std::uint64_t v = word_.load(relaxed);
+    return !Word::is_direct(v) || Word::is_absent(v) || !writers_.nobody();
+  }
   // Returns whether that writer is at the head of the queue, and is present or not.
   bool is_at_head(Handle me, bool present) const noexcept {
-    return writers_.is_at_head(me) && Word::is_free(word_.load(relaxed)) != present;
+    return writers_.is_at_head(me) && Word::is_absent(word_.load(relaxed)) != present;
   }
 
   // --- writing
@@ -270,28 +295,43 @@ class Ba {
   // passed; then the writer has left.
   template <DrainListener L>
   bool own(Handle me, const Deadline* deadline, const L& listener) noexcept {
-    // The writer before may have left the queue but not yet the word. relaxed: what it did under
-    // the lock came with the queue.
-    if (!Word::is_free(word_.load(relaxed))) [[unlikely]] {
-      if (!W::until(word_, relaxed, Word::kSleepers, Word::kChannel, deadline, Word::is_free)) {
+    // The writer before may have left the queue but not yet the word.
+    if (!await_absence(deadline)) {
+      leave_queue(me);
+      return false;
+    }
+    std::uint64_t seen = enter_phase(me);
+    while (Word::is_direct(seen)) {
+      if (!await_absence(deadline)) {
+        // Its own PRES, unless that phase is over: whead must not name a node that isn't in the
+        // queue. relaxed: the queue hands it on to the next head.
+        word_.fetch_and(~Word::kPresent, relaxed);
         leave_queue(me);
         return false;
       }
+      seen = enter_phase(me);
     }
-    writers_.stand_at_head(me);
-    const std::uint32_t target = enter_phase(me);
+    record_arrivals(me, seen);
+    const std::uint32_t target = target_of(seen);
     // acquire: pairs with read_unlock.
     if (rout_.load(acquire) == target) [[likely]]
       return true;
     listener.begin();
     if (wait_to_drain(me, target, deadline)) return true;
     listener.gave_up();
-    write_unlock();
+    slow_write_unlock();
     return false;
   }
 
-  // Called by the writer at the head if it has not set PRES. Not inline, so that write_lock keeps
-  // no address of the queue for it.
+  // Waits until PRES is clear. Returns false if the deadline has passed first.
+  bool await_absence(const Deadline* deadline) noexcept {
+    // relaxed, both: enter_phase acquires what was done before.
+    if (Word::is_absent(word_.load(relaxed))) [[likely]]
+      return true;
+    return W::until(word_, relaxed, Word::kSleepers, Word::kChannel, deadline, Word::is_absent);
+  }
+
+  // Called by the writer at the head if it has no phase.
   [[gnu::noinline]] void leave_queue(Handle me) noexcept {
     Writers::pass_turn(me, writers_.claim_next(me));
   }
@@ -301,14 +341,13 @@ class Ba {
     Nodes::at(me).arrivals_at_phase.store((v & Word::kArrived) | Node::kRecorded, relaxed);
   }
 
-  // Returns what rout will be when the readers that had arrived have left.
-  std::uint32_t enter_phase(Handle me) noexcept {
+  // Returns the word as it was. If that was in a direct writer's phase, this writer has none.
+  std::uint64_t enter_phase(Handle me) noexcept {
+    writers_.stand_at_head(me);
     P::check([this, me] { return is_at_head(me, false); });
-    // relaxed: the readers before are awaited at rout, the readers after it need no data, and what
-    // the writers before did came with the queue.
-    const std::uint64_t seen = word_.fetch_add(Word::kPresent, relaxed);
-    record_arrivals(me, seen);
-    return target_of(seen);
+    // acquire: the direct writers before; pairs with end_phase. Those before in the queue came with
+    // it, the readers before are awaited at rout, and the readers after it need no data.
+    return word_.fetch_add(Word::kPresent, acquire);
   }
 
   // Returns false if the deadline has passed while readers are still in.
@@ -331,11 +370,21 @@ class Ba {
     return true;
   }
 
-  // Called with the turn. Clears PRES, so that the readers that waited are in. Its last access to
-  // the lock is the compare-exchange.
+  [[gnu::noinline]] void slow_write_unlock() noexcept {
+    // relaxed: as in write_unlock.
+    if (Word::is_direct(word_.load(relaxed))) return end_phase();
+    const Handle me = writers_.head();  // the owner's own; its lock() happened before
+    P::check([this, me] { return is_at_head(me, true); });
+    const Handle next = writers_.claim_next(me);
+    end_phase();
+    Writers::pass_turn(me, next);
+  }
+
+  // Called by the writer that is in, or has its turn. Ends its phase, so that the readers that
+  // waited are in. Its last access to the lock is the compare-exchange.
   void end_phase() noexcept {
     std::uint64_t v = word_.load(relaxed);
-    const std::uint64_t phase = v & Word::kPhase;
+    const std::uint64_t phase = Word::phase_of(v);
     Handle newest = 0;
     for (;;) {
       if ((v & (Word::kQueued | Word::kLeaving)) == Word::kQueued) {
@@ -343,13 +392,11 @@ class Ba {
         v = word_.fetch_or(Word::kLeaving, relaxed) | Word::kLeaving;
         newest = readers_.take_all();
       }
-      const std::uint64_t next =
-          (v & Word::kArrived) | ((v + Word::kOnePhase) & Word::kPhaseNumber);
       // release: the critical section; pairs with the acquires of readers here and in
-      // ba_readers.h, and with the load of has_writer. The next writer gets it with the queue.
-      if (word_.compare_exchange(v, next, release)) break;
+      // ba_readers.h, of direct writers, of enter_phase and of has_writer.
+      if (word_.compare_exchange(v, Word::after_phase(v), release)) break;
     }
-    P::check([v, phase] { return (v & Word::kPhase) == phase; });
+    P::check([v, phase] { return !Word::is_over(v, static_cast<std::uint32_t>(phase)); });
     if constexpr (W::kParks) {
       if ((v & Word::kSleepers) != 0) W::wake(&word_, Word::kChannel);
     }

@@ -119,7 +119,7 @@ class BaReaderList {
   static bool announce(WordAtom& word, std::uint32_t phase) noexcept {
     // relaxed: that a writer is leaving came with the push.
     std::uint64_t v = word.load(relaxed);
-    while ((v & (Word::kPhase | Word::kLeaving)) == phase) {
+    while (!Word::is_over(v, phase) && (v & Word::kLeaving) == 0) {
       // relaxed: the writer takes the list after it has set kLeaving, which comes later in this
       // word; so it finds the push, which would have shown kLeaving otherwise.
       if ((v & Word::kQueued) != 0 || word.compare_exchange(v, v | Word::kQueued, relaxed))

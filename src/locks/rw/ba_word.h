@@ -1,15 +1,17 @@
 // The word of a BA lock (ba.h): the paper's rin, the number of the phase, and flags of those that
 // wait and leave.
 //
-//   bit 0       kPresent: PRES, a writer has its turn
-//   bit 1       kQueued: while PRES: readers wait in the list
-//   bit 2       kLeaving: while PRES: the writer empties the list, and goes
-//   bit 3       kSleepers: while PRES: somebody sleeps on the word
-//   bits 4..31  the phase's number
+//   bit 0       kPresent: PRES, the writer at the head of the queue has its turn
+//   bit 1       kQueued: in a phase: readers wait in the list
+//   bit 2       kLeaving: in a phase: the writer empties the list, and goes
+//   bit 3       kSleepers: in a phase: somebody sleeps on the word
+//   bit 4       kDirect: a writer that does not stand in the queue is in
+//   bits 5..31  the phase's number
 //   bits 32..   how many readers have arrived
 //
-// A phase is its number and PRES (kPhase). So a word without PRES is in no phase, and a phase that
-// a reader remembers is never 0.
+// The word is in a phase, with that number, while PRES or kDirect is set. With both it is the
+// direct writer's phase: the head of the queue has come too late for it, and begins another one
+// when that is over. A reader remembers the number and, so that it is never 0, PRES.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +23,33 @@ struct BaWord {
   static constexpr std::uint64_t kQueued = 2;
   static constexpr std::uint64_t kLeaving = 4;
   static constexpr std::uint64_t kSleepers = 8;
-  static constexpr std::uint64_t kOnePhase = 16;
+  static constexpr std::uint64_t kDirect = 16;
+  static constexpr std::uint64_t kOnePhase = 32;
   static constexpr std::uint64_t kReader = std::uint64_t{1} << 32;
   static constexpr std::uint64_t kArrived = ~(kReader - 1);
   static constexpr std::uint64_t kPhaseNumber = (kReader - 1) & ~(kOnePhase - 1);
-  static constexpr std::uint64_t kPhase = kPhaseNumber | kPresent;
+  // What somebody who waits has set in a phase, or its writer about them.
+  static constexpr std::uint64_t kOfWaiting = kQueued | kLeaving | kSleepers;
 
   static constexpr std::uint32_t kChannel = 1;  // of those that sleep on the word
 
-  static bool is_free(std::uint64_t v) noexcept { return (v & kPresent) == 0; }
+  static bool is_free(std::uint64_t v) noexcept { return (v & (kPresent | kDirect)) == 0; }
+  static bool is_direct(std::uint64_t v) noexcept { return (v & kDirect) != 0; }
+  // Whether the head of the queue may set PRES.
+  static bool is_absent(std::uint64_t v) noexcept { return (v & kPresent) == 0; }
+  // The phase that the word is in.
   static std::uint32_t phase_of(std::uint64_t v) noexcept {
-    return static_cast<std::uint32_t>(v & kPhase);
+    return static_cast<std::uint32_t>((v & kPhaseNumber) | kPresent);
   }
   static bool is_over(std::uint64_t v, std::uint32_t phase) noexcept {
-    return (v & kPhase) != phase;
+    return is_free(v) || phase_of(v) != phase;
   }
+  // The word after the phase that it is in, as it is where nobody has to be told.
+  static std::uint64_t after_phase(std::uint64_t v) noexcept {
+    return (v & kArrived) | ((v + kOnePhase) & kPhaseNumber);
+  }
+  // What says whether it is still the turn of the same writer of the queue.
+  static std::uint64_t turn_of(std::uint64_t v) noexcept { return v & (kPhaseNumber | kPresent); }
   static std::uint32_t arrived(std::uint64_t v) noexcept {
     return static_cast<std::uint32_t>(v >> 32);
   }

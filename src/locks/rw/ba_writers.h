@@ -8,7 +8,7 @@
 //   not be touched: the queued writers may have left, and readers been in and out.
 // Invariants: a node in the queue is given back by its thread or, if that has left, by the thread
 //   that skips it. The gate of a node whose thread has left names the queue. whead is the node of
-//   the writer whose turn it is, as long as PRES is set.
+//   the writer at the head of the queue, as long as PRES is set.
 // Space: about as many nodes as threads were in the queue at once.
 #pragma once
 
@@ -34,8 +34,7 @@ class alignas(8) BaWriterQueue {
   using Handle = std::uint32_t;
   using WordAtom = typename P::template atomic<std::uint64_t>;
 
-  // Each of the three returns a node that is at the head of the queue, or 0 if the deadline has
-  // passed or somebody is in the queue.
+  // Both return a node that is at the head of the queue, or 0 if the deadline has passed.
   Handle queue_up() noexcept {
     const Handle me = new_node();
     const Handle before = enter(me);
@@ -55,14 +54,6 @@ class alignas(8) BaWriterQueue {
       line_up(before, me, Gates::kShut | Gates::kMayLeave);
     }
     return wait_or_leave(me, deadline) ? me : 0;
-  }
-  Handle try_queue_up() noexcept {
-    if (wtail_.load(relaxed) != 0) return 0;  // the compare-exchange decides
-    const Handle me = new_node();
-    Handle none = 0;
-    if (wtail_.compare_exchange(none, me, acq_rel)) return me;  // as in enter
-    Nodes::give(me);
-    return 0;
   }
 
   // Called by the writer at the head. Returns the next one, which can't give up from now on, or 0
@@ -85,7 +76,8 @@ class alignas(8) BaWriterQueue {
   }
   bool is_at_head(Handle me) const noexcept { return head() == me && !nobody(); }
 
-  // For tests, when all threads have ended.
+  // relaxed: a writer that takes the word directly decides by it whether it may, and acquires
+  // nothing. Also for tests, when all threads have ended.
   bool nobody() const noexcept { return wtail_.load(relaxed) == 0; }
 
   // --- in a forked child. relaxed: the fork handed on what threads did.
@@ -152,9 +144,9 @@ class alignas(8) BaWriterQueue {
   Handle take_over(const WordAtom& word) noexcept {
     // relaxed, all: a wrong turn does no harm, since the compare-exchange knows this queue's nodes,
     // and what has to be seen of them comes with the turn.
-    const std::uint32_t phase = Word::phase_of(word.load(relaxed));
-    Handle h = Word::is_free(phase) ? 0 : whead_.load(relaxed);
-    while (h != 0 && !Word::is_over(word.load(relaxed), phase)) {
+    const std::uint64_t turn = Word::turn_of(word.load(relaxed));
+    Handle h = Word::is_absent(turn) ? 0 : whead_.load(relaxed);
+    while (h != 0 && Word::turn_of(word.load(relaxed)) == turn) {
       h = Nodes::at(h).link.load(relaxed);
       std::uint64_t left = abandoned();
       if (h != 0 && Nodes::at(h).gate.load(relaxed) == left &&

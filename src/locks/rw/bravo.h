@@ -62,8 +62,10 @@ class Bravo {
   using CountedBy = Bravo<P, W, Core, Other, Slots>;
   static constexpr bool kHasTokens = true;
   static constexpr bool kHasFast = true;
+  static constexpr bool kHasWayBelow = OneUpdateReadCore<Core> || ReadIfFreeCore<Core>;
   // Writers take the underlying lock first. Readers in the table are not in its phases.
   static constexpr Claims kClaims{.fifo_writers = Core::kClaims.fifo_writers,
+                                  .fcfs_writers = Core::kClaims.fcfs_writers,
                                   .sleepers_in_order = Core::kClaims.sleepers_in_order};
   // As LockInfo's. The lock below adds a token to keep.
   static constexpr unsigned kInstructions = Slots::kHasHeavyFence          ? 93
@@ -74,35 +76,43 @@ class Bravo {
 
   // How far an acquisition has come, which is one of
   //   a token                for a fast hold, where its slot is; for a slow one, 0 or core_token()
-  //   kBiasOff, kCollision   fast_read did not publish itself
+  //   kBiasOff, kSuspended,  fast_read did not publish itself
+  //   kCollision
   //   kRaced and a token     fast_read published itself in that slot, and must back out
-  //   any other number       slow_read arrived at the underlying lock: what to wait for there
+  //   any other number       read_below, or slow_read, arrived at the underlying lock: what to wait
+  //                          for there
   using Attempt = std::uint32_t;
 
   // The reader's half of the Dekker pair. Returns a token, or the attempt for slow_read.
   [[gnu::always_inline]] static Attempt fast_read(Frame& f) noexcept {
     // relaxed: a hint, the recheck decides.
-    if ((f.bias.load(relaxed) & Word::kOn) == 0) [[unlikely]]
-      return kBiasOff;
+    const std::uint64_t bias = f.bias.load(relaxed);
+    if ((bias & Word::kOn) == 0) [[unlikely]]
+      return (bias & Word::kSlotsInUse) == 0 ? kBiasOff : kSuspended;
     return recheck_bias(f, Slots::fill(f));
   }
   // After fast_read: while the bias is off a reader does what it would do under a lock without one,
-  // at once, unless it is its turn to consider the bias. Between the first load from the lock and
-  // the update another thread can take the cache line away, so this must be short. Returns true if
-  // the reader is in, with token 0; otherwise nothing was done.
-  [[gnu::always_inline]] static bool read_below(Frame& f, Attempt a) noexcept {
-    if constexpr (OpenReadCore<Core>) {
-      // relaxed: the underlying lock decides. A suspended bias comes back by any reader.
-      if (a != kBiasOff || (f.bias.load(relaxed) & Word::kSlotsInUse) != 0 ||
-          Biasing::is_turn_next())
-        return false;
-      if (!f.core.read_if_open()) return false;
+  // at once, unless it is its turn to consider the bias (a suspended one comes back by any reader).
+  // Between the first load from the lock and the update another thread can take the cache line
+  // away, so this must be short, and the update one that can't fail, if the core has such. If the
+  // reader is in, its token is 0; if it arrived below, go on with read_wait or read_withdraw.
+  [[gnu::always_inline]] static Below read_below(Frame& f, Attempt& a) noexcept {
+    if constexpr (kHasWayBelow) {
+      if (a != kBiasOff || Biasing::is_turn_next()) return Below::nothing;
+      if constexpr (OneUpdateReadCore<Core>) {
+        a = f.core.read_arrive();
+        Count::on(&f, Event::slow_read_bias_off);
+        if (!Reads::is_in(a)) [[unlikely]]
+          return Below::arrived;
+      } else {
+        if (!f.core.read_if_free()) return Below::nothing;
+        Count::on(&f, Event::slow_read_bias_off);
+      }
       Biasing::pass_turn();
       Count::on(&f, Event::read);
-      Count::on(&f, Event::slow_read_bias_off);
-      return true;
+      return Below::in;
     }
-    return false;
+    return Below::nothing;
   }
   static constexpr bool is_in(Attempt a) noexcept { return a < kBiasOff; }
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
@@ -141,7 +151,13 @@ class Bravo {
                                              : Look::none;
     if (!Reads::wait(f.core, a, deadline)) return false;
     a = core_token(a);
-    arrived(f, look);
+    // The writer that it met has taken the bias, so it is not suspended, unless that writer gave
+    // up. The word would be in a line that other threads are fighting for.
+    if (look == Look::none) {
+      Count::on(&f, Event::read);
+    } else {
+      arrived(f, look);
+    }
     return true;
   }
   static bool read_withdraw(Frame& f, Attempt& a) noexcept {
@@ -197,6 +213,18 @@ class Bravo {
     return false;
   }
 
+  // Returns `arrived` if the underlying lock is this writer's, but fast readers may be in: go on
+  // with go_on_writing.
+  [[gnu::always_inline]] static Below fast_write(Frame& f) noexcept {
+    if constexpr (FastWriteCore<Core>) {
+      if (f.core.fast_write_lock()) return may_have_fast_readers(f) ? Below::arrived : Below::in;
+    }
+    return Below::nothing;
+  }
+  template <DrainListener L>
+  static void go_on_writing(Frame& f, const L& listener) noexcept {
+    take_bias(f, nullptr, Revocation::kWait, listener);
+  }
   template <DrainListener L>
   static void write_lock(Frame& f, const L& listener) noexcept {
     if constexpr (TellsOfDrains<Core>) {
@@ -265,6 +293,7 @@ class Bravo {
   static constexpr std::uint32_t kCoreToken = 1u << 29;  // with a token of the core's
   static constexpr Attempt kBiasOff = 1u << 30;
   static constexpr Attempt kCollision = kBiasOff + 1;
+  static constexpr Attempt kSuspended = kBiasOff + 2;
   static constexpr Attempt kRaced = 1u << 31;  // with the token of the slot that was published
 
   using Reads = ReadTokens<Core>;

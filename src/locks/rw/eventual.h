@@ -94,6 +94,7 @@ class EventualRw : EventualReaders<P, W> {
   [[gnu::always_inline]] std::uint32_t read_arrive() noexcept {
     return read_if_free() ? 0 : Readers::arrive_slowly();
   }
+  static constexpr bool kReadsIfFree = true;
   [[gnu::always_inline]] bool read_if_free() noexcept {
     check_word();
     Value v = word_.load(relaxed);  // the compare-exchange decides

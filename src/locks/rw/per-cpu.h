@@ -208,9 +208,9 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
   }
 
   // In an attempt: the token, above it as much of the phase's number as there is room for (all of
-  // it with up to 7 CPUs, 22 bits with 256), and kWaits.
+  // it with up to 15 CPUs, 22 bits with 256), and kWaits.
   static constexpr std::uint32_t kWaits = 1u << 31;
-  static_assert(kWaits >= kMustWait && kWaits >> 3 == 1u << Ba<P, W>::kPhaseBits);
+  static_assert(kWaits >= kMustWait && kWaits >> 4 == 1u << Ba<P, W>::kPhaseBits);
   static int token_bits() noexcept { return 32 - std::countl_zero(Blocks::parts() | 1); }
   static std::uint32_t attempt_of(std::uint32_t token, std::uint32_t phase) noexcept {
     return Ba<P, W>::phase_number(phase) << token_bits() | token | kWaits;

@@ -100,8 +100,9 @@ class PfTOver {
     }
   }
 
-  bool try_read_lock() noexcept { return read_if_open(); }
-  [[gnu::always_inline]] bool read_if_open() noexcept {
+  bool try_read_lock() noexcept { return read_if_free(); }
+  static constexpr bool kReadsIfFree = true;
+  [[gnu::always_inline]] bool read_if_free() noexcept {
     std::uint64_t v = word_.load(relaxed);  // the compare-exchange decides
     while (Word::is_free(v)) {
       // acquire: pairs with the release in write_unlock.

@@ -40,7 +40,7 @@ struct Unbiased {
   }
   static Attempt fast_read(Frame& f) noexcept { return counted(f, f.core.read_arrive()); }
   // Nothing is left to try after fast_read.
-  static constexpr bool read_below(Frame&, Attempt) noexcept { return false; }
+  static constexpr Below read_below(Frame&, Attempt) noexcept { return Below::nothing; }
   static constexpr bool is_in(Attempt a) noexcept { return Reads::is_in(a); }
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
   // Returns true if the thread holds the lock; the attempt is then its token. Otherwise go on with
@@ -79,6 +79,15 @@ struct Unbiased {
   static bool release_any_slot(Frame&) noexcept { return false; }
   static bool may_have_fast_readers(const Frame&) noexcept { return false; }
 
+  [[gnu::always_inline]] static Below fast_write(Frame& f) noexcept {
+    if constexpr (FastWriteCore<Core>) {
+      if (f.core.fast_write_lock()) return Below::in;
+    }
+    return Below::nothing;
+  }
+  // Goes on from Below::arrived, which is never.
+  template <DrainListener L>
+  static void go_on_writing(Frame&, const L&) noexcept {}
   template <DrainListener L>
   static void write_lock(Frame& f, const L& listener) noexcept {
     if constexpr (TellsOfDrains<Core>) {

@@ -71,6 +71,7 @@ struct Modelled {
   }
   static std::uint32_t tid() { return 1000 + static_cast<std::uint32_t>(machine.current()); }
   static std::uint32_t tid_if_known() { return tid(); }
+  static std::uint32_t tid_if_noted() { return tid(); }
   static std::uint32_t priority_of(std::uint32_t) { return 0; }
   static void note_waiting_priority(const void*, std::uint32_t, bool) {}
   static std::uint32_t waiting_priority(const void*) { return 0; }

@@ -37,6 +37,7 @@ std::string format(const char* f, va_list args) {
 bool Machine::run(const Scenario& scenario, const Bounds& bounds) {
   reset(scenario);
   left_ = bounds;
+  most_stale_ = bounds.stale;
   run_alone(scenario.setup);
   View& known = memory_.thread(kMain).now;
   if (failure_.empty()) {

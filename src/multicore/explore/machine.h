@@ -113,6 +113,9 @@ class Machine {
   // Calls `on_doorway` at the thread's next read-modify-write, once.
   void expect_doorway() { me().at_doorway = true; }
   std::function<void(int thread)> on_doorway;
+  // Returns whether each load of this execution read the newest value, so that what a thread did
+  // before another one began is seen by that.
+  bool reads_the_newest() const { return left_.stale == most_stale_; }
   // Patience runs out only when no thread can go on, or also at any time, which costs a time-out.
   bool patience_is_short = false;
   // How often all patience runs out in an execution before another deadline passes. Then nothing
@@ -402,6 +405,7 @@ class Machine {
   bool checking_ = false;
   int survivor_ = kMain;  // of the newest fork
   Bounds left_;
+  int most_stale_ = 0;  // at the beginning
   int steps_ = 0;
   int sleeps_ = 0;
   int idle_rounds_ = 0;

@@ -64,6 +64,7 @@ struct Explored {
   // A thread that follows in another's place has that one's identity, but a kernel id of its own.
   static std::uint32_t tid() { return tid_of(machine.process(), machine.current()); }
   static std::uint32_t tid_if_known() { return tid(); }
+  static std::uint32_t tid_if_noted() { return tid(); }
   static bool is_alone() { return machine.has_one_thread(); }
   static std::uint32_t priority_of(std::uint32_t tid) {
     const std::uint32_t priority = global<Priorities>().of[tid % kThreadsInIds];
