@@ -146,7 +146,7 @@ class Request:
     )  # fmt: skip
     peers: list[str] = _list(
         COMPARE, "--peer", read=_names, metavar="NAME",
-        help="Peers of a workload to compare: locks of other libraries that it is built with. Default: all of them.",
+        help="In workloads that are built with the locks of other libraries (peers), compare only NAME. Default: all.",
     )  # fmt: skip
     pairs: bool = _flag(COMPARE, "--pairs", help="Also measure each --rwlock together with each --mutex.")
     wait: str | None = _option(
