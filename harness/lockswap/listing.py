@@ -283,7 +283,7 @@ def show(paths: Paths, name: str | None, as_json: bool) -> None:
 
 def _what(figure: Figure) -> str:
     if figure.missing:
-        return f"{figure.title}: not here, {figure.missing}"
+        return f"{figure.title}: can't be measured, because {figure.missing}"
     return f"{'model: ' if figure.model else ''}{figure.title}"
 
 

@@ -381,7 +381,7 @@ def test_a_figure_from_the_command_to_its_page(of_paper, lockswap) -> None:
 def test_what_can_be_had_is_listed(of_paper, lockswap) -> None:
     shown = lockswap.inside("list", "papers").stdout
     assert re.search(r"test-1 +A paper +figure 1 +Readers of one lock", shown)
-    assert re.search(r"test-2 +A paper +figure 2 +Not here: not here, it is the kernel's alone", shown)
+    assert re.search(r"test-2 +A paper +figure 2 +Not here: can't be measured, because it is the kernel's alone", shown)
     assert "1 of 2 figures and tables" in shown
     assert "stock, BA" in lockswap.inside("list", "test-1").stdout
 
