@@ -258,7 +258,7 @@ def test_a_harness_that_is_terminated_while_it_looks_at_the_program_goes_on(lock
         time.sleep(0.02)
     child.terminate()
     _, err = child.communicate(timeout=600)
-    assert child.returncode == 130 and "--resume" in err and "goes on" in err, err
+    assert child.returncode == 130 and "--resume" in err and "continues" in err, err
     assert not (folder / "raw.csv").exists()
     goes.touch()
     done = lockswap("compare", "--resume", folder, "--no-report")
@@ -621,7 +621,7 @@ def test_it_is_said_where_results_go_and_how_to_go_on(campaign, recipe):
     recipe("rw")
     _, done = campaign("-w", "rw", "-l", "ba")
     assert "results go to results/c; Ctrl-C keeps what is measured" in done.stderr
-    assert "'lockswap compare --resume results/c' goes on" in done.stderr
+    assert "'lockswap compare --resume results/c' continues" in done.stderr
 
 
 def test_an_existing_campaign_is_not_overwritten(lockswap, recipe, campaign):

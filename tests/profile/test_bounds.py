@@ -125,7 +125,7 @@ def test_no_program_stays_behind_a_command_that_is_terminated(command, tmp_path)
     assert "Traceback" not in said
     wait_for(lambda: not Path(f"/proc/{pid}/exe").exists())
     if command == "compare":  # it was in the run that looks at the program
-        assert f"'lockswap compare --resume {tmp_path / 'campaign'}' goes on" in said
+        assert f"'lockswap compare --resume {tmp_path / 'campaign'}' continues" in said
     elif command in ("fuzz", "advise", "whatif"):
         assert said.rstrip().endswith("lockswap: ended by SIGTERM")
 

@@ -117,7 +117,7 @@ def _interrupted(plan: Plan) -> int:
     if plan.folder.campaign()["finished"]:
         done = f"all runs are made, and 'lockswap report {console.short(plan.folder.path)}' makes the report"
     else:
-        done = f"'lockswap compare --resume {_resumed(plan)}' goes on"
+        done = f"'lockswap compare --resume {_resumed(plan)}' continues"
     print(f"lockswap: interrupted; {done}", file=sys.stderr)
     return 130
 
@@ -256,7 +256,7 @@ def _execute(plan: Plan, request: Request, with_report: bool, verbose: bool) -> 
     resumed = _resumed(plan)
     print(
         f"lockswap: results go to {console.short(plan.folder.path)}; Ctrl-C keeps what is measured, and "
-        f"'lockswap compare --resume {resumed}' goes on",
+        f"'lockswap compare --resume {resumed}' continues",
         file=sys.stderr,
     )
     if plan.setup.events is None and not request.scheduler:
@@ -269,7 +269,7 @@ def _execute(plan: Plan, request: Request, with_report: bool, verbose: bool) -> 
     if not finished:
         print(
             "lockswap: interrupted; what was measured is kept, and "
-            f"'lockswap compare --resume {resumed}' makes the rest",
+            f"'lockswap compare --resume {resumed}' measures the rest",
             file=sys.stderr,
         )
     rows = plan.folder.rows()

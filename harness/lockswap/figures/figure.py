@@ -118,7 +118,7 @@ class Figure:
     paper: str  # as it is cited
     number: str  # "figure 3"
     title: str
-    missing: str = ""  # why it can't be had; then there is nothing of what follows
+    missing: str = ""  # why it can't be measured; then there is nothing of what follows
     panels: tuple[Panel, ...] = ()
     lines: tuple[Line, ...] = ()
     xs: tuple[X, ...] = ()  # none: the axis has numbers of threads

@@ -33,9 +33,9 @@ def _unfinished(campaign: Campaign) -> Iterable[Hint]:
         made, planned = len(campaign.rows), campaign.about.get("planned_runs")
         of = f" of {planned}" if planned else ""
         yield Hint(
-            f"interrupted after {made}{of} runs: 'lockswap compare --resume' makes the rest",
+            f"interrupted after {made}{of} runs: 'lockswap compare --resume' measures the rest",
             f"The campaign was interrupted after {made}{of} runs: what follows rests on fewer rounds. "
-            "'lockswap compare --resume DIR' makes the rest.",
+            "'lockswap compare --resume DIR' measures the rest.",
         )
 
 

@@ -116,7 +116,9 @@ def read(folders: list[Path]) -> SideBySide:
 def _load(folder: Path) -> Campaign:
     campaign = loading.load(Folder(folder))
     if not campaign.about["finished"]:
-        raise UserError(f"the campaign in {folder} is unfinished; 'lockswap compare --resume {folder}' makes the rest")
+        raise UserError(
+            f"the campaign in {folder} is unfinished; 'lockswap compare --resume {folder}' measures the rest"
+        )
     return campaign
 
 
