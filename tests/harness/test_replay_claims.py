@@ -89,7 +89,7 @@ def test_nothing_is_claimed_of_a_lock_under_which_threads_hang(ask):
     found = ask(hangs="fast")
     assert all("mutex:fast" not in (claim["faster"], claim["slower"]) for claim in found["claims"])
     (line,) = [line for line in found["caveats"] if line.startswith("mutex:fast: ")]
-    assert "in 24 of 24 draws threads waited for each other for ever" in line
+    assert "in 24 of 24 draws: threads wait for each other for ever" in line
 
 
 def test_the_text_is_marked_as_modelled(ask):
@@ -116,10 +116,10 @@ def test_no_lock(ask):
 
 
 def test_more_threads_than_the_machine_has(ask):
-    with pytest.raises(UserError, match="73 threads ran at once, and x5-2 has 72 hardware threads"):
+    with pytest.raises(UserError, match="73 threads ran at once, but x5-2 has only 72 hardware threads"):
         ask(part=PART | {"threads": 73})
 
 
 def test_a_record_without_locks(ask):
-    with pytest.raises(UserError, match="no lock was acquired in it"):
+    with pytest.raises(UserError, match="has no acquisition of a lock"):
         ask(locks=0)

@@ -77,7 +77,13 @@ def waits(found: dict) -> list[dict]:
 
 
 def waiting(count: int) -> Callable[[dict], bool]:
-    return lambda found: len(waits(found)) == count
+    """That many, each with a name: it comes from the thread that starts it, perhaps after it has begun to wait."""
+
+    def unnamed(found: dict) -> list[int]:
+        alike = [one["tid"] for one in found["threads"] if one["waits"] and one["name"] == found["program"]]
+        return [tid for tid in alike if tid != found["pid"]]
+
+    return lambda found: len(waits(found)) == count and not unnamed(found)
 
 
 @needs_libdw
