@@ -23,7 +23,7 @@ Use it:
 
 Test it:
   ./run.sh test         Build, lint, and run the tests that cover every lock and every part.
-                        It stays below 23 minutes on two free cores.
+                        It stays below 21 minutes on two free cores.
   ./run.sh test --changed [BASE]
                         Test for some minutes what your changes can affect, and say how long all of it would take.
                         BASE is the commit to compare with. Default: where this branch left main.

@@ -25,9 +25,9 @@ using cost::Modelled;
 // What the library prepares once for all locks: BRAVO's table, and the price of scanning it.
 void prepare_readers_table();
 
-template <class W, class Below>
+template <class W, class LockBelow>
 class ContractedRwlock : public Lock {
-  using Contract = RwContract<Modelled, W, Below, CountNothing>;
+  using Contract = RwContract<Modelled, W, LockBelow, CountNothing>;
 
  public:
   void begin() override {
