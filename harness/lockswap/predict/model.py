@@ -65,8 +65,6 @@ def known_locks(program: Path) -> dict[str, list[str]]:
 
 def subjects(known: Mapping[str, list[str]], rwlocks: Iterable[str], mutexes: Iterable[str]) -> tuple[Subject, ...]:
     asked = [("rwlock", name) for name in rwlocks] + [("mutex", name) for name in mutexes]
-    if not asked:
-        raise UserError("name locks to predict: --rwlock ba,bravo-ba, or --mutex mcs,cohort")
     for kind, name in asked:
         if name not in known[kind]:
             raise unknown("reader-writer lock" if kind == "rwlock" else "mutex", name, known[kind], "lockswap list")

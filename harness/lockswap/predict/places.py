@@ -1,6 +1,7 @@
 """Where the programs and the files of predictions are."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 from lockswap.base.errors import UserError
@@ -32,6 +33,8 @@ def program(paths: Paths) -> Path:
 def built(paths: Paths, program: Path, target: str) -> Path:
     """Builds it in a checkout, where hardly anything else needs it."""
     if paths.installed_commit is None and (paths.build / "CMakeCache.txt").is_file():
+        if not program.is_file():
+            print(f"lockswap: building {target}, once", file=sys.stderr)
         done = subprocess.run(["cmake", "--build", paths.build, "--target", target], capture_output=True, text=True)
         if done.returncode != 0:
             raise UserError(f"{target} can't be built: run 'cmake --build {paths.build} --target {target}' to see why")

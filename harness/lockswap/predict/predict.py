@@ -44,6 +44,8 @@ def show_list(paths: Paths) -> None:
 
 
 def run(paths: Paths, request: Request) -> None:
+    if not request.rwlocks and not request.mutexes:
+        raise UserError("name locks to predict: --rwlock ba,bravo-ba, or --mutex mcs,cohort")
     machine = machines.find(places.machines(paths), request.machine)
     workload = workloads.find(places.workloads(paths), request.workload)
     program = places.program(paths)
