@@ -194,6 +194,32 @@ concept FastWriteCore = RwCore<Core> && requires(Core& core) {
   { core.fast_write_unlock() } -> std::same_as<bool>;
 };
 
+// The two stages above are found by the names of their members. So a lock that has one of these
+// names, but not all that belongs to it, would lose the stage without an error.
+template <class Core>
+concept HasFastReadArrive = requires(Core& core) {
+  core.fast_read_arrive();
+};
+template <class Core>
+concept HasFastReadUnlock = requires(Core& core) {
+  core.fast_read_unlock(0u);
+};
+template <class Core>
+concept HasFastWriteLock = requires(Core& core) {
+  core.fast_write_lock();
+};
+template <class Core>
+concept HasFastWriteUnlock = requires(Core& core) {
+  core.fast_write_unlock();
+};
+template <class Core>
+concept StagesAreWhole = requires {
+  requires(HasFastReadArrive<Core> == FastReadCore<Core>);
+  requires(HasFastReadUnlock<Core> == FastReadCore<Core>);
+  requires(HasFastWriteLock<Core> == FastWriteCore<Core>);
+  requires(HasFastWriteUnlock<Core> == FastWriteCore<Core>);
+};
+
 // Optional, for a core without tokens whose read_arrive is one update, so that a lock above it can
 // have that inline.
 template <class Core>

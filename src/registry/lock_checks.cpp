@@ -33,6 +33,7 @@ concept Described = requires {
 
 #define RW_LOCK(name, Class, header, words) \
   CHECK(name, Class, RwCore)                \
+  CHECK(name, Class, StagesAreWhole)        \
   CHECK(name, Class, Described)
 #include "registry/rw_list.def"
 #undef RW_LOCK

@@ -101,6 +101,19 @@ def test_a_lock_without_a_member(concept, tmp_path):
         assert re.search(rf"(?<!Without_)\b{member}\b", reports[line]), f"{member}:\n{reports[line]}"
 
 
+STAGES = {
+    "fast_write_lock": "bool fast_write_lock() noexcept;",
+    "fast_write_unlock": "bool fast_write_unlock() noexcept;",
+}
+
+
+@pytest.mark.parametrize(("given", "is_whole"), [((), True), (tuple(STAGES), True), *(((one,), False) for one in STAGES)])
+def test_a_stage_of_which_a_member_is_missing(given, is_whole, tmp_path):
+    members = KINDS["RwCore"] | {name: STAGES[name] for name in given}
+    text = INCLUDES + lock("Staged", members) + "static_assert(StagesAreWhole<Staged<Native, Park<Native>>>);\n"
+    assert (compile_text(tmp_path / "staged.cpp", text).returncode == 0) == is_whole
+
+
 def test_platform_checks_all_that_locks_ask_for():
     """Each member of the platform that a header uses is in one of its concepts."""
     checked = "".join(f.read_text() for f in (SRC / "platform").glob("concept*.h"))

@@ -1,4 +1,4 @@
-"""Makes predict/advice.csv (advice.py) anew, which takes some minutes.
+"""Regenerates predict/advice.csv (advice.py), which takes some minutes.
 
 python -m lockswap.predict.advice_maker [DRAWS] > predict/advice.csv
 python -m lockswap.predict.advice_maker tables      prints the tables of docs/locks.md from that file

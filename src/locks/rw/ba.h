@@ -41,9 +41,9 @@
 //   each other thread, as in the paper.
 // Space: a writer of the queue holds one node while it waits and while it owns, a reader while it
 //   waits. For nodes of threads that gave up, see the two queues.
-// Deviations, none of which changes the order in which threads enter:
-//   - A writer polls rout before it asks to be woken. It leaves the list alone if no reader met it.
+// Deviations, of which only the first one changes the order in which threads enter (Fairness):
 //   - A writer that finds the lock free does not queue up.
+//   - A writer polls rout before it asks to be woken. It leaves the list alone if no reader met it.
 //   - A writer that found the queue empty may have to wait on the word until the writer before it
 //     has finished leaving, or until a direct one has left.
 //   - A phase is a number, not one bit. A timed writer may give up a phase before the readers of
