@@ -219,14 +219,23 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
 
 
 def _nothing_beside_resume(options: dict[str, object]) -> None:
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name)
-        is_given = source is click.core.ParameterSource.COMMANDLINE
-        # click before 8.2 says that of an argument without a word, too. A cluster's address may have changed.
-        if is_given and parameter.name != "scheduler" and options.get(parameter.name, ()) not in ((), None):
+    for parameter in _given():
+        # A cluster's address may have changed.
+        if parameter.name in options and parameter.name != "scheduler":
             what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
             raise UserError(f"--resume takes its settings from the campaign: drop {what}")
+
+
+def _given() -> list[click.Parameter]:
+    """What the command line has, in the order of the help."""
+    context = click.get_current_context()
+    return [
+        parameter
+        for parameter in context.command.params
+        if context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
+        # click before 8.2 says that of an argument without a word, too.
+        and context.params.get(parameter.name, ()) not in ((), None)
+    ]
 
 
 @cli.command("paper", cls=HeadedCommand, context_settings=SETTINGS, short_help="Measure a paper's figure here.")
@@ -692,6 +701,30 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     return trace_vm.run(list(command), out, synthesise, processes)
 
 
+# What each way to use `predict` reads; the empty one is a plain prediction.
+_PREDICT = {
+    "show_list": (),
+    "merge": ("files", "as_json"),
+    "page": ("draws",),
+    "replay": ("machine", "rwlock", "mutex", "draws", "calls", "as_json"),
+    "validate": ("machine", "rwlock", "mutex", "threads", "draws", "virtual_ms", "rounds", "seconds"),
+    "": ("machine", "workload", "writes", "rwlock", "mutex", "threads", "draws", "virtual_ms", "as_json"),
+}
+
+
+def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
+    way = next((one for one in given if one.name in _PREDICT), None)
+    reads = _PREDICT[way.name if way else ""]
+    unread = next((one for one in given if one is not way and one.name not in reads), None)
+    if unread is None:
+        return
+    if unread.name == "files":
+        raise UserError("a file needs --merge, which reads files that --validate wrote")
+    needed = next(name for name, read in _PREDICT.items() if unread.name in (name, *read))
+    where = f"with {way.opts[0]}" if way else f"without --{needed}"
+    raise UserError(f"{unread.opts[0]} has no effect {where}: drop it")
+
+
 @cli.command("predict", context_settings=SETTINGS, short_help="Model how locks scale on a machine that you don't have.")
 @click.option(
     "--machine",
@@ -816,6 +849,8 @@ def predict_command(
     from lockswap.base.paths import Paths
     from lockswap.predict import predict
 
+    given = _given()
+    _refuse_what_predict_does_not_read(given)
     if show_list:
         predict.show_list(Paths.find())
         return None
@@ -823,11 +858,7 @@ def predict_command(
         from lockswap.predict import validate as validating
 
         return validating.merge(files, as_json)
-    if files:
-        raise UserError(f"'{files[0]}' needs --merge, which reads files that --validate wrote")
     if page is not None:
-        if machine or rwlock or mutex or threads or as_json:
-            raise UserError("--page takes locks, machines and threads from the papers: drop all options but --draws")
         from lockswap.predict.page import write
 
         print(f"{write(Paths.find(), page, draws)}: modelled, not measured")
@@ -847,48 +878,27 @@ def predict_command(
     if threads and (not counts or counts[0] < 1):
         raise UserError(f"--threads '{threads}' is not a list of numbers; write it like 1,8,36")
     if validate is not None:
-        return _validate(validate, machine, counts, locks, draws, virtual_ms, rounds, seconds)
+        from lockswap.predict import validate as validating
+
+        names = {one.name for one in given}
+        return validating.run(
+            Paths.find(),
+            validating.Request(
+                validate,
+                machine,
+                counts,
+                *locks,
+                draws if "draws" in names else validating.DRAWS,
+                virtual_ms if "virtual_ms" in names else validating.VIRTUAL_MS,
+                rounds,
+                seconds,
+            ),
+        )
     predict.run(
         Paths.find(),
         predict.Request(machine, workload, writes, *locks, counts, draws, virtual_ms, as_json),
     )
     return None
-
-
-def _validate(
-    out: _Path,
-    machine: str | None,
-    threads: tuple[int, ...],
-    locks: tuple[tuple[str, ...], ...],
-    draws: int,
-    virtual_ms: float,
-    rounds: int,
-    seconds: float,
-) -> int:
-    from lockswap.base.paths import Paths
-    from lockswap.predict import validate
-
-    context = click.get_current_context()
-    given = {
-        name
-        for name in ("workload", "writes", "draws", "virtual_ms")
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    }
-    if wrong := given & {"workload", "writes"}:
-        raise UserError(f"--validate runs the workload '{validate.WORKLOAD}', reads and writes: drop --{min(wrong)}")
-    return validate.run(
-        Paths.find(),
-        validate.Request(
-            out,
-            machine,
-            threads,
-            *locks,
-            draws if "draws" in given else validate.DRAWS,
-            virtual_ms if "virtual_ms" in given else validate.VIRTUAL_MS,
-            rounds,
-            seconds,
-        ),
-    )
 
 
 @cli.command("machine", context_settings=SETTINGS, short_help="Measure this machine for 'lockswap predict'.")

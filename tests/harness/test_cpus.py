@@ -12,3 +12,8 @@ def test_pin_policies():
     assert cpus.pin_set("scatter", 2, eight) == [0, 2]
     assert cpus.pin_set("scatter", 4, eight) == [0, 1, 2, 3]
     assert cpus.pin_set("scatter", 99, eight) == list(range(8))
+
+
+def test_thread_counts_end_with_the_most():
+    counts = [cpus.thread_counts(n) for n in (1, 2, 3, 6, 8)]
+    assert counts == [(1,), (1, 2), (1, 2, 3), (1, 2, 4, 6), (1, 2, 4, 8)]

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from lockswap.base.errors import UserError
 from lockswap.cli import cli
-from lockswap.predict import machine_file, machines, measuring, validate, validation, workloads
+from lockswap.predict import machine_file, machines, measuring, validation, workloads
 from lockswap.predict.bands import Band
 from lockswap.predict.draws import Draw
 from lockswap.predict.measured import Measured, Place
@@ -100,7 +100,8 @@ def test_predict_reads_what_machine_writes(tmp_path):
     ("text", "says"),
     [
         ("nodes = ", "Invalid value"),
-        ('title = "t"\nsources = []\ncores = 1\nthreads = 1', "KeyError: 'nodes'"),
+        ('title = "t"\nsources = []\ncores = 1\nthreads = 1', "the key 'nodes' is missing"),
+        ('title = "t"\nsources = []\nnodes = 1\ncores = 1\nthreads = 1', "the key 'own_core_ns' is missing"),
         ('title = "t"\nsources = []\nnodes = 1\ncores = 1\nthreads = 1\nlatency_table = "x"', "could not convert"),
         ('title = "t"\nsources = []\nnodes = 1\ncores = 2\nthreads = 1\nlatency_table = "1,2"', "need 2 rows"),
         ('title = "t"\nsources = []\nnodes = 1\ncores = 1\nthreads = 1\nlatencies = "no.csv"', "No such file"),
@@ -206,11 +207,19 @@ def test_the_predictions_are_written_before_anything_is_measured(tmp_path):
         validation.read(file)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"what": "lockswap predict --validate", "schema": 1}'])
-def test_what_is_no_such_file_is_said(tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is damaged: "),
+        ("[]", "is damaged: "),
+        ("{}", "was not written by this version's"),
+        ('{"what": "lockswap predict --validate", "schema": 1}', "is damaged: the key 'points' is missing"),
+    ],
+)
+def test_what_is_no_such_file_is_said(tmp_path, text, says):
     file = tmp_path / "v.json"
     file.write_text(text)
-    with pytest.raises(UserError, match=r"v\.json"):
+    with pytest.raises(UserError, match=rf"v\.json {says}"):
         validation.read(file)
 
 
@@ -218,17 +227,18 @@ def test_what_is_no_such_file_is_said(tmp_path, text):
     ("words", "says"),
     [
         (["--merge"], "name the files to merge"),
-        (["x.json"], "'x.json' needs --merge"),
-        (["--validate", "v.json", "--workload", "rwbench"], "drop --workload"),
+        (["x.json"], "a file needs --merge"),
+        (["--validate", "v.json", "x.json"], "a file needs --merge"),
+        (["--validate", "v.json", "--workload", "rwbench"], "--workload has no effect with --validate: drop it"),
+        (["--replay", "r", "--machine", "x5-2", "--threads", "2"], "--threads has no effect with --replay: drop it"),
+        (["--list", "--merge"], "--merge has no effect with --list: drop it"),
+        (["--machine", "x5-2", "--rounds", "3"], "--rounds has no effect without --validate: drop it"),
+        (["--machine", "x5-2", "--calls", "500"], "--calls has no effect without --replay: drop it"),
     ],
 )
 def test_what_predict_refuses(words, says):
     done = CliRunner().invoke(cli, ["predict", *words])
     assert isinstance(done.exception, UserError) and says in str(done.exception)
-
-
-def test_thread_counts_end_with_all_processors():
-    assert [validate._counts(n) for n in (1, 2, 6, 8)] == [(1,), (1, 2), (1, 2, 4, 6), (1, 2, 4, 8)]
 
 
 @pytest.mark.full

@@ -69,4 +69,4 @@ def test_its_tables_have_each_rule_and_each_point(folder):
 def test_it_takes_no_lock_and_no_machine(tmp_path):
     done = CliRunner().invoke(cli, ["predict", "--page", str(tmp_path), "--machine", "x5-2"])
     assert isinstance(done.exception, UserError)
-    assert "--page takes locks, machines and threads from the papers" in str(done.exception)
+    assert "--machine has no effect with --page: drop it" in str(done.exception)

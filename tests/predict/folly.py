@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT / "harness"))
 
 from lockswap.predict import machines  # noqa: E402
 from lockswap.predict.bands import Band  # noqa: E402
-from lockswap.predict.draws import ARBITRATIONS, FITTED  # noqa: E402
+from lockswap.predict.draws import ARBITRATIONS, FITTED, machine_lines  # noqa: E402
 
 PROGRAM = ROOT / "build/bin/lockswap-model-peers"
 THREADS = (1, 2, 4, 8, 16, 32, 64)
@@ -101,22 +101,23 @@ def setting(machine: machines.Machine, seed: int, loop_ns: float) -> list[str]:
         "hit": rng.uniform(1.0, 1.6),
         "step": rng.uniform(1.0, 2.5),
         "serve": rng.uniform(3, 8),
+        **costs_of_threads(rng, loop_ns),
+    }
+    return [*machine_lines(machine, order, factor, costs), *of_all_runs(rng, seed, loop_ns)]
+
+
+def costs_of_threads(rng: random.Random, loop_ns: float) -> dict[str, float]:
+    return {
         "jitter": rng.uniform(0.05, 0.3),
         "shared_core": 1.0 if loop_ns else rng.uniform(1.2, 1.6),
         "park": rng.uniform(600, 1500),
         "unpark": rng.uniform(400, 1000),
         "wake": rng.uniform(2000, 8000),
     }
-    return [
-        f"places {len(order)}",
-        *(f"{core} {machine.node_of(core)}" for core in order),
-        f"transfer {cores * cores}",
-        *(" ".join(f"{ns * factor:.1f}" for ns in line) for line in machine.latency_ns),
-        *(f"cost {name} {value:.3f}" for name, value in costs.items()),
-        f"arbitration {rng.choice(ARBITRATIONS)}",
-        f"full {int(bool(loop_ns))}",
-        f"seed {seed + 1}",
-    ]
+
+
+def of_all_runs(rng: random.Random, seed: int, loop_ns: float) -> list[str]:
+    return [f"arbitration {rng.choice(ARBITRATIONS)}", f"full {int(bool(loop_ns))}", f"seed {seed + 1}"]
 
 
 def question(row: Row) -> list[str]:

@@ -28,7 +28,7 @@ import folly
 
 from lockswap.predict import machines
 from lockswap.predict.bands import Band
-from lockswap.predict.draws import ARBITRATIONS, FITTED, placed
+from lockswap.predict.draws import FITTED, machine_lines, placed
 
 MACHINES = folly.ROOT / "predict/machines"
 SHARES = {"50pct": 0.5, "10pct": 0.1, "1pct": 0.01}
@@ -72,23 +72,9 @@ def setting(machine: machines.Machine, seed: int, loop_ns: float) -> list[str]:
         "step": rng.uniform(3, 7) / ghz,
         "serve": rng.uniform(3, 8),
         "noise": rng.uniform(0.1, 0.4),
-        "jitter": rng.uniform(0.05, 0.3),
-        "shared_core": 1.0 if loop_ns else rng.uniform(1.2, 1.6),
-        "park": rng.uniform(600, 1500),
-        "unpark": rng.uniform(400, 1000),
-        "wake": rng.uniform(2000, 8000),
+        **folly.costs_of_threads(rng, loop_ns),
     }
-    cores = machine.nodes * machine.cores
-    return [
-        f"places {len(order)}",
-        *(f"{core} {machine.node_of(core)}" for core in order),
-        f"transfer {cores * cores}",
-        *(" ".join(f"{ns * factor:.1f}" for ns in line) for line in machine.latency_ns),
-        *(f"cost {name} {value:.3f}" for name, value in costs.items()),
-        f"arbitration {rng.choice(ARBITRATIONS)}",
-        f"full {int(bool(loop_ns))}",
-        f"seed {seed + 1}",
-    ]
+    return [*machine_lines(machine, order, factor, costs), *folly.of_all_runs(rng, seed, loop_ns)]
 
 
 def question(row: Row) -> list[str]:

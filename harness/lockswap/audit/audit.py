@@ -12,9 +12,8 @@ from lockswap.audit import elf, report, verdict
 from lockswap.audit.findings import Audit
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
-from lockswap.run import children, extra_preload, preload_order, program, sanitizer
+from lockswap.run import children, extra_preload, passing_on, preload_order, program, sanitizer
 from lockswap.run.ended import Ended
-from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import clean_environment, ld_preload
 
 FOUND = 3  # exit status of --fail-on-findings, as of compare's --fail-below
@@ -52,7 +51,7 @@ def run(
         env |= sanitizer.variables(env, command)
         for warning in preload_order.warnings(env["LD_PRELOAD"], library):
             print(f"lockswap: warning: {warning}", file=sys.stderr)
-        status = _run(path, command, env)
+        status = passing_on.run(path, command, env).returncode
         processes = _read(reader, [one for one in sorted(Path(folder).iterdir()) if one.suffix != children.SUFFIX])
         signalled = children.read(record, processes)
     ended = Ended(command, status, seen=frozenset(one["program"] for one in processes))
@@ -85,16 +84,6 @@ def _environment(library: Path, record: Path, others: Iterable[str], first: Iter
     env["LD_PRELOAD"] = ld_preload(library, ":".join(before), others, first)
     env["LOCKSWAP_AUDIT"] = str(record)
     return env
-
-
-def _run(path: str, command: list[str], env: dict[str, str]) -> int:
-    """Returns what subprocess does: a negative number after a signal."""
-    try:
-        child = subprocess.Popen(command, executable=path, env=env)
-    except OSError as error:
-        raise UserError(program.cannot_start(command[0], path, error)) from error
-    with passing_on(child):
-        return child.wait()
 
 
 def _read(reader: Path, files: list[Path]) -> list[dict]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from lockswap.base.choice import NONE
 from lockswap.figures.figure import FIT, Figure, Line, Panel, X, slug
+from lockswap.run import cpus
 
 # Beyond the processors of the machine, the axis goes on to so many times as many threads.
 _BEYOND = (2, 4)
@@ -38,10 +39,10 @@ def thread_counts(figure: Figure, processors: int, quick: bool) -> tuple[int, ..
     most = max(processors - figure.beside, figure.least_threads)
     if not figure.by_threads:
         return (most if figure.threads == FIT else int(figure.threads),)
-    counts = {count for power in range(10) if figure.least_threads <= (count := 2**power) <= most}
+    counts = {count for count in cpus.thread_counts(most) if count >= figure.least_threads}
     if quick:
-        counts = {min(counts, default=most)}
-    counts |= {most} | {times * most for times in _BEYOND[: 1 if quick else None]}
+        counts = {min(counts), most}
+    counts |= {times * most for times in _BEYOND[: 1 if quick else None]}
     return tuple(sorted(counts))
 
 

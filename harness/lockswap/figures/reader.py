@@ -1,6 +1,5 @@
 """Figures of papers, read from the folders `papers` beside the recipes. docs/papers.md has the format."""
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -9,6 +8,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.nearest import unknown
 from lockswap.base.paths import Paths
 from lockswap.figures.figure import ALL, FEWEST, FIT, MOST, THREADS, Figure, Line, Panel, Statement, X, Y, slug
+from lockswap.recipes import toml_table
 from lockswap.recipes.toml_table import Table
 
 SCHEMA = 1
@@ -42,11 +42,7 @@ def find(paths: Paths, name: str) -> Figure:
 
 
 def load(path: Path) -> Figure:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: {error}") from error
-    figure = parse(data, str(path))
+    figure = parse(toml_table.read(path), str(path))
     if figure.name != path.stem:
         raise UserError(f"{path}: name: is '{figure.name}', but must be the file's name, '{path.stem}'")
     return figure

@@ -2,17 +2,14 @@
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.policy import places
-from lockswap.run import extra_preload, program, sanitizer
-from lockswap.run.passing_on import passing_on
+from lockswap.run import extra_preload, passing_on, program, sanitizer
 from lockswap.run.preload import STRICT, clean_environment, ld_preload
 
 _MOST_PLACES = 12  # of a rule, in the text
@@ -31,12 +28,7 @@ def run(paths: Paths, rules: str, command: list[str], as_json: bool, preload_fir
         env["LOCKSWAP_POLICY"] = str(Path(rules).absolute()) if Path(rules).is_file() else rules
         env["LOCKSWAP_STATS"] = f"{folder}/stats"
         env[STRICT] = "1"
-        try:
-            child = subprocess.Popen(command, executable=path, env=env)
-        except OSError as error:
-            raise UserError(program.cannot_start(command[0], path, error)) from error
-        with passing_on(child):
-            status = child.wait()
+        status = passing_on.run(path, command, env).returncode
         found = [json.loads(file.read_text()) for file in sorted(Path(folder).iterdir())]
     processes = [one for one in found if one["policy"] is not None]
     if not processes and status == 0:

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import median, quantiles
 
-from lockswap.predict.bands import LEAST_BAND, Point
+from lockswap.predict.bands import Band, Point
 
 
 @dataclass(frozen=True)
@@ -21,13 +20,11 @@ def compare(one: Point, other: Point) -> Claim | None:
     ratios = [a / b for a, b in zip(one.rates, other.rates, strict=True) if b > 0]
     if len(ratios) < 2:
         return None
-    middle = median(ratios)
-    cut = quantiles(ratios, n=20, method="inclusive")
-    low, high = min(cut[0], middle * (1 - LEAST_BAND)), max(cut[-1], middle * (1 + LEAST_BAND))
-    if low > 1:
-        return Claim(str(one.subject), str(other.subject), one.threads, middle)
-    if high < 1:
-        return Claim(str(other.subject), str(one.subject), one.threads, 1 / middle)
+    band = Band.of(ratios)
+    if band.low > 1:
+        return Claim(str(one.subject), str(other.subject), one.threads, band.middle)
+    if band.high < 1:
+        return Claim(str(other.subject), str(one.subject), one.threads, 1 / band.middle)
     return None
 
 

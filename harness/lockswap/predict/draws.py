@@ -5,6 +5,7 @@ are the same for every machine and lock. Everything else is a machine's matrix, 
 """
 
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lockswap.predict.machines import Machine
@@ -41,10 +42,10 @@ class Draw:
             }
             | dict(machine.costs)
         )
+        # A machine may be faster or slower than the measured one of its kind.
+        order, factor = placed(machine, rng), rng.lognormvariate(0, machine.spread)
         lines = [
-            *_places(machine, rng),
-            *_transfers(machine, rng),
-            *(f"cost {name} {value:.3f}" for name, value in costs.items()),
+            *machine_lines(machine, order, factor, costs),
             f"arbitration {rng.choice(ARBITRATIONS)}",
             f"writes {writes:g}",
             f"inside {workload.inside_steps * step:.3f}",
@@ -85,14 +86,13 @@ def placed(machine: Machine, rng: random.Random) -> list[int]:
     return order
 
 
-def _places(machine: Machine, rng: random.Random) -> list[str]:
-    order = placed(machine, rng)
-    return [f"places {len(order)}", *(f"{core} {machine.node_of(core)}" for core in order)]
-
-
-def _transfers(machine: Machine, rng: random.Random) -> list[str]:
-    """The matrix, as fast or slow as another one of its kind may be."""
-    factor = rng.lognormvariate(0, machine.spread)
-    return [f"transfer {len(machine.latency_ns) ** 2}"] + [
-        " ".join(f"{ns * factor:.1f}" for ns in row) for row in machine.latency_ns
+def machine_lines(machine: Machine, order: Sequence[int], factor: float, costs: Mapping[str, float]) -> list[str]:
+    """The machine as lockswap-model reads it: threads get cores in this `order`, and all transfers take `factor` times
+    as long as in the matrix."""
+    return [
+        f"places {len(order)}",
+        *(f"{core} {machine.node_of(core)}" for core in order),
+        f"transfer {len(machine.latency_ns) ** 2}",
+        *(" ".join(f"{ns * factor:.1f}" for ns in row) for row in machine.latency_ns),
+        *(f"cost {name} {value:.3f}" for name, value in costs.items()),
     ]

@@ -12,6 +12,7 @@ import tomli_w
 from lockswap.base.errors import UserError, cannot_write
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
+from lockswap.base.text import plural
 from lockswap.predict import measuring, topology
 from lockswap.predict.measuring import Spread
 from lockswap.predict.topology import Grid
@@ -78,8 +79,7 @@ def describe(
     cores = len(grid.cores) // grid.nodes
     return {
         "schema": SCHEMA,
-        "title": f"{env['cpu']['model']}, {grid.nodes} x {cores} cores x {grid.threads} "
-        f"thread{'' if grid.threads == 1 else 's'}",
+        "title": f"{env['cpu']['model']}, {grid.nodes} x {cores} cores x {plural(grid.threads, 'thread')}",
         "sources": [
             f"Measured by 'lockswap machine' {env['lockswap']['library']} on the machine itself, {today}. Latencies: "
             "one way of a compare-exchange that two threads send back and forth, the median of several rounds, in "

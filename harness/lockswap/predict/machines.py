@@ -1,7 +1,6 @@
 """The machines of predict/machines: how many processors, and what moving a cache line between two cores takes."""
 
 import csv
-import io
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,11 +35,9 @@ class Machine:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
         nodes, cores = table["nodes"], table["cores"]
         if "latencies" in table:
-            with (file.parent / table["latencies"]).open(encoding="utf-8", newline="") as rows:
-                latency = tuple(tuple(map(float, row)) for row in csv.reader(rows))
+            latency = _matrix((file.parent / table["latencies"]).read_text(encoding="utf-8"))
         elif "latency_table" in table:
-            rows = csv.reader(io.StringIO(table["latency_table"].strip()))
-            latency = tuple(tuple(map(float, row)) for row in rows)
+            latency = _matrix(table["latency_table"])
         else:
             latency = _by_distance(nodes, cores, table["own_core_ns"], table["node_ns"], table["remote_ns"])
         if [len(row) for row in latency] != [nodes * cores] * (nodes * cores):
@@ -48,6 +45,10 @@ class Machine:
         return cls(file.stem, table["title"], tuple(table["sources"]), nodes, cores, table["threads"], latency,
                    table.get("spread", cls.spread), tuple(table["ghz"]) if "ghz" in table else None,
                    {key: float(ns) for key, ns in table.get("costs", {}).items()})  # fmt: skip
+
+
+def _matrix(text: str) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(map(float, row)) for row in csv.reader(text.strip().splitlines()))
 
 
 def _by_distance(nodes: int, cores: int, own: float, near: float, far: float) -> tuple[tuple[float, ...], ...]:
@@ -66,8 +67,12 @@ def find(folder: Path, name: str) -> Machine:
             raise UserError(f"there is no file '{name}': give a machine's name, or a file like those in {folder}")
         try:
             return Machine.read(Path(name))
-        except (AttributeError, csv.Error, KeyError, OSError, TypeError, ValueError) as error:
-            raise UserError(f"{name} is not a machine file: {type(error).__name__}: {error}") from error
+        except KeyError as error:
+            raise UserError(
+                f"{name} is not a machine file: the key {error} is missing; 'lockswap machine' writes such a file"
+            ) from error
+        except (AttributeError, csv.Error, OSError, TypeError, ValueError) as error:
+            raise UserError(f"{name} is not a machine file: {error}") from error
     known = names(folder)
     if name not in known:
         raise unknown("machine", name, known, "lockswap predict --list")

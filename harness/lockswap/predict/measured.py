@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import quantiles
+from statistics import median
+
+from lockswap.findings.stats import quartiles
 
 
 @dataclass(frozen=True)
@@ -25,5 +27,5 @@ class Measured:
 
     @classmethod
     def of(cls, rounds: Sequence[float]) -> "Measured":
-        low, middle, high = quantiles(rounds, n=4, method="inclusive") if len(rounds) > 1 else [rounds[0]] * 3
-        return cls(low, middle, high)
+        low, high = quartiles(rounds)
+        return cls(low, median(rounds), high)

@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,8 @@ from lockswap.predict.bands import Point, Subject
 from lockswap.predict.draws import Draw
 from lockswap.predict.machines import Machine
 from lockswap.predict.workloads import Workload
+
+IN_WORDS = {"rwlock": "reader-writer lock", "mutex": "mutex"}
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,7 @@ def ask(program: Path, question: Question) -> list[Point]:
 
     def one(seed: int) -> list[dict]:
         draw = Draw.of(question.machine, question.workload, question.writes, seed)
-        done = subprocess.run([program], input=draw.text + tail, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise UserError(done.stderr.strip() or f"{program} ended with status {done.returncode}")
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return answers(program, draw.text + tail)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         by_draw = list(pool.map(one, range(question.draws)))
@@ -47,10 +46,18 @@ def ask(program: Path, question: Question) -> list[Point]:
             subject,
             threads,
             tuple(_rate(found[n]) for found in by_draw),
-            median(_transfers(found[n]) for found in by_draw),
+            median(transfers(found[n]) / max(1, _operations(found[n])) for found in by_draw),
         )
         for n, (subject, threads) in enumerate(runs)
     ]
+
+
+def answers(program: Path, text: str) -> list[dict]:
+    """What the program says to these lines."""
+    done = subprocess.run([program], input=text, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise UserError(done.stderr.strip() or f"{program} ended with status {done.returncode}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def known_locks(program: Path) -> dict[str, list[str]]:
@@ -66,14 +73,23 @@ def known_locks(program: Path) -> dict[str, list[str]]:
 def subjects(known: Mapping[str, list[str]], rwlocks: Iterable[str], mutexes: Iterable[str]) -> tuple[Subject, ...]:
     asked = [("rwlock", name) for name in rwlocks] + [("mutex", name) for name in mutexes]
     for kind, name in asked:
-        if name not in known[kind]:
-            raise unknown("reader-writer lock" if kind == "rwlock" else "mutex", name, known[kind], "lockswap list")
+        check_known(known, kind, name)
     return tuple(Subject(name, kind) for kind, name in asked)
 
 
+def check_known(known: Mapping[str, Sequence[str]], kind: str, name: str) -> None:
+    if name not in known[kind]:
+        raise unknown(IN_WORDS[kind], name, known[kind], "lockswap list")
+
+
+def transfers(found: dict) -> float:
+    """Of cache lines, in all."""
+    return found["node"] + found["remote"] + found["memory"]
+
+
 def _rate(found: dict) -> float:
-    return (found["reads"] + found["writes"]) / found["ns"] * 1e9
+    return _operations(found) / found["ns"] * 1e9
 
 
-def _transfers(found: dict) -> float:
-    return (found["node"] + found["remote"] + found["memory"]) / max(1, found["reads"] + found["writes"])
+def _operations(found: dict) -> float:
+    return found["reads"] + found["writes"]

@@ -10,6 +10,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.text import si, words
 from lockswap.predict import bands, claims, machines, model, places, workloads
+from lockswap.run.cpus import thread_counts
 
 # Draws, and virtual time of each run: a band of 90 % needs some 200; the first fifth of a run is to warm up.
 DRAWS, VIRTUAL_MS = 200, 5.0
@@ -72,11 +73,7 @@ def run(paths: Paths, request: Request) -> None:
 
 
 def _usual_threads(machine: machines.Machine) -> tuple[int, ...]:
-    found = [1]
-    while 2 * found[-1] < machine.cores:
-        found.append(2 * found[-1])
-    every = {*found, machine.cores, machine.nodes * machine.cores, machine.processors}
-    return tuple(sorted(every))
+    return tuple(sorted({*thread_counts(machine.cores), machine.nodes * machine.cores, machine.processors}))
 
 
 def _print(question: model.Question, points: list[bands.Point], made: claims.Claims) -> None:
@@ -99,7 +96,7 @@ def _print(question: model.Question, points: list[bands.Point], made: claims.Cla
         least, most = min(c.ratio for c in where), max(c.ratio for c in where)
         console.print(f"{faster} is faster than {slower} with {at} threads: {least:.1f} to {most:.1f} times")
     console.print(
-        f"For {len(made.made)} of {made.pairs} pairs {1 - 0.1:.0%} of {question.draws} draws agree which is faster. "
+        f"For {len(made.made)} of {made.pairs} pairs, 90 % of the {question.draws} draws agree which is faster. "
         "docs/predict.md says what the model leaves out.",
         style="dim",
     )

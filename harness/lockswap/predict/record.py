@@ -1,7 +1,6 @@
 """`lockswap record`: runs a program on glibc's locks, and keeps a record of its lock calls to replay."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,9 +10,8 @@ from lockswap.base.paths import Paths
 from lockswap.base.text import plural, share, si, time
 from lockswap.predict import recorded
 from lockswap.predict.recorded import Recorded
-from lockswap.run import extra_preload, program, sanitizer
+from lockswap.run import extra_preload, passing_on, program, sanitizer
 from lockswap.run.ended import Ended
-from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import clean_environment, ld_preload
 
 
@@ -39,12 +37,7 @@ def run(
         "LOCKSWAP_RECORD_MB": str(megabytes),
         "LOCKSWAP_RECORD_AFTER_MS": str(round(after * 1000)),
     }
-    try:
-        child = subprocess.Popen(command, executable=path, env=env)
-    except OSError as error:
-        raise UserError(program.cannot_start(command[0], path, error)) from error
-    with passing_on(child):
-        status = child.wait()
+    status = passing_on.run(path, command, env).returncode
     found = recorded.read_folder(paths, out)
     print("\n".join(_report(command[0], out, found, after)), file=sys.stderr)
     return Ended(command, status, seen=frozenset(one.program for one in found)).shell_status

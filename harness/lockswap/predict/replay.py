@@ -4,7 +4,6 @@ import json
 import math
 import os
 import random
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from rich.console import Console
 from rich.table import Table
 
 from lockswap.base.errors import UserError
-from lockswap.base.nearest import unknown
 from lockswap.base.paths import Paths
 from lockswap.base.text import plural, share, si, time
 from lockswap.predict import bands, claims, machines, model, places, recorded
@@ -96,12 +94,12 @@ def _choices(record: Recorded, known: dict[str, list[str]], request: Request) ->
         raise UserError("name locks to replay with: --rwlock ba,bravo-ba, or --mutex mcs,cohort")
     choices = [Choice()]
     for kind, names, used in asked:
-        word = "reader-writer lock" if kind == "rwlock" else "mutex"
         if names and not used:
+            word = model.IN_WORDS[kind]
             raise UserError(f"{record.file}: the program acquired no {word}, so --{kind} changes nothing; drop it")
         for name in names:
-            if name not in (*known[kind], GLIBCS):
-                raise unknown(word, name, known[kind], "lockswap list")
+            if name != GLIBCS:
+                model.check_known(known, kind, name)
             choices.append(Choice(**{kind: name}))
     return tuple(dict.fromkeys(choices))
 
@@ -125,11 +123,7 @@ def _describe(program: Path, question: Question) -> list[dict]:
 
 
 def _session(program: Path, question: Question, text: str) -> list[dict]:
-    text = f"record {question.record.file.absolute()}\n{text}"
-    done = subprocess.run([program], input=text, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise UserError(done.stderr.strip() or f"{program} ended with status {done.returncode}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return model.answers(program, f"record {question.record.file.absolute()}\n{text}")
 
 
 def _replay(program: Path, question: Question) -> list[Replayed]:
@@ -174,7 +168,7 @@ def _replayed(question: Question, by_draw: list[list[dict]], number: int) -> Rep
     ratios = [_rate(draw[number]) / _rate(draw[0]) for draw in by_draw]
     threads = question.record.threads
     subject = bands.Subject(str(question.choices[number]), "replay")
-    point = bands.Point(subject, threads, rates, median(_transfers(one) for one in mine))
+    point = bands.Point(subject, threads, rates, median(model.transfers(one) / one["acquisitions"] for one in mine))
     return Replayed(
         point,
         median(one["in_calls_ns"] / max(1, one["thread_ns"]) for one in mine),
@@ -186,10 +180,6 @@ def _replayed(question: Question, by_draw: list[list[dict]], number: int) -> Rep
 def _rate(one: dict) -> float:
     """Acquisitions a second."""
     return one["acquisitions"] / one["ns"] * 1e9
-
-
-def _transfers(one: dict) -> float:
-    return (one["node"] + one["remote"] + one["memory"]) / one["acquisitions"]
 
 
 def _caveats(question: Question, parts: list[dict], found: list[Replayed]) -> list[str]:

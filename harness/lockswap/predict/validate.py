@@ -25,7 +25,7 @@ from lockswap.predict.bands import Band, Subject
 from lockswap.predict.measured import Place
 from lockswap.predict.validation import Validation
 from lockswap.records import durable
-from lockswap.run.cpus import cpus
+from lockswap.run.cpus import cpus, thread_counts
 
 # The workload of predict/workloads.toml, and of apps/, that is predicted and measured.
 WORKLOAD = "pairs"
@@ -53,7 +53,7 @@ def run(paths: Paths, request: Request) -> int:
     if request.out.exists():
         raise UserError(f"{request.out} exists already: name another file with --validate")
     most = len(cpus())
-    threads = request.threads or _counts(most)
+    threads = request.threads or thread_counts(most)
     if max(threads) > most:
         raise UserError(f"--threads {max(threads)}: the model needs a processor for each, and {most} may be used here")
     model_program, bench = places.program(paths), places.built(paths, paths.apps / WORKLOAD, WORKLOAD)
@@ -125,16 +125,6 @@ def _summary(one: Validation) -> dict[str, Any]:
         **asdict(one.score),
         "outside": [{**asdict(row.place), "error": row.error} for row in one.rows if not row.is_inside],
     }
-
-
-def _counts(most: int) -> tuple[int, ...]:
-    """1, 2, 4 ... and all."""
-    found = {most}
-    count = 1
-    while count < most:
-        found.add(count)
-        count *= 2
-    return tuple(sorted(found))
 
 
 def _subjects(program: Path, request: Request) -> list[Subject]:

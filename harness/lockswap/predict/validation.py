@@ -110,8 +110,10 @@ def read(file: Path) -> Validation:
         data["machine"]["title"]
     except OSError as error:
         raise UserError(f"{file}: {error.strerror}") from error
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{file} is damaged: {error}") from error
+    except KeyError as error:
+        raise UserError(f"{file} is damaged: the key {error} is missing; validate again") from error
+    except (AttributeError, TypeError, ValueError) as error:
+        raise UserError(f"{file} is damaged: {error}; validate again") from error
     return Validation(data, rows)
 
 

@@ -5,7 +5,6 @@ import json
 import os
 import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,9 +20,8 @@ from lockswap.base.text import words
 from lockswap.profile import background, deadlocks, diff, diff_report, output, recording, report, summary
 from lockswap.profile import look as live
 from lockswap.profile.window import difference
-from lockswap.run import extra_preload, preload_order, program, sanitizer
+from lockswap.run import extra_preload, passing_on, preload_order, program, sanitizer
 from lockswap.run.ended import Ended
-from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import STRICT, clean_environment, ld_preload
 
 _LEAST_ROOM = 1 << 20  # bytes; a recording begins with 0.75 of them
@@ -210,17 +208,12 @@ def _environment(paths: Paths, rwlock: str | None, mutex: str | None, first: Seq
 
 def _run(path: str, command: list[str], env: dict[str, str]) -> Run:
     before, begin = _used(), time.monotonic()
-    try:
-        child = subprocess.Popen(command, executable=path, env=env)
-    except OSError as error:
-        raise UserError(program.cannot_start(command[0], path, error)) from error
-    with passing_on(child):
-        status = child.wait()
+    child = passing_on.run(path, command, env)
     end_ns = time.monotonic_ns()
     wall = time.monotonic() - begin
     cpu, slept = (after - first for after, first in zip(_used(), before, strict=True))
-    shell_status = Ended(command, status).shell_status
-    return Run(command, shell_status, wall, cpu, int(slept), {child.pid: end_ns}, status)
+    shell_status = Ended(command, child.returncode).shell_status
+    return Run(command, shell_status, wall, cpu, int(slept), {child.pid: end_ns}, child.returncode)
 
 
 def _used() -> tuple[float, int]:

@@ -4,7 +4,6 @@ Only the loading and checking is here; what a program's output means is in judge
 """
 
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import NoReturn
 from lockswap.base.choice import RWLOCK
 from lockswap.base.errors import UserError
 from lockswap.base.nearest import unknown
+from lockswap.recipes import toml_table
 from lockswap.recipes.recipe import BUILT_IN, KINDS, PLACEHOLDER, Expectation, LockCheck, Metric, Recipe, Variant
 from lockswap.recipes.server import Ready, Server
 from lockswap.recipes.toml_table import Table
@@ -83,11 +83,7 @@ def choose(
 
 
 def load(path: Path) -> Recipe:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: {error}") from error
-    return _Reader(path).recipe(data)
+    return _Reader(path).recipe(toml_table.read(path))
 
 
 class _Reader:

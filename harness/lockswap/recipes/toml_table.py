@@ -1,9 +1,20 @@
 """Reading TOML that people write: each complaint names the key, and nothing is passed over in silence."""
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NoReturn
+
+from lockswap.base.errors import UserError
+
+
+def read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: {error}") from error
 
 
 class Table:

@@ -44,6 +44,11 @@ def topology_summary() -> str:
     )
 
 
+def thread_counts(most: int) -> tuple[int, ...]:
+    """1, 2, 4 ... and `most`."""
+    return (*(2**power for power in range((most - 1).bit_length())), most)
+
+
 def pin_set(policy: str, threads: int, all_cpus: list[Cpu] | None = None) -> list[int]:
     """The CPUs to which a program with so many threads is confined.
 

@@ -3,9 +3,10 @@
 import contextlib
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from lockswap.base.errors import Stopped
+from lockswap.base.errors import Stopped, UserError
+from lockswap.run import program
 
 
 class Passed:
@@ -41,3 +42,14 @@ def passing_on(child: subprocess.Popen) -> Iterator[Passed]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def run(path: str, command: list[str], env: Mapping[str, str]) -> subprocess.Popen:
+    """The program, which has ended."""
+    try:
+        child = subprocess.Popen(command, executable=path, env=env)
+    except OSError as error:
+        raise UserError(program.cannot_start(command[0], path, error)) from error
+    with passing_on(child):
+        child.wait()
+    return child

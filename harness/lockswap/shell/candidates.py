@@ -57,8 +57,9 @@ def waits() -> Names:
 def machines() -> Names:
     """Those that `predict` knows."""
     from lockswap.base.paths import Paths
+    from lockswap.predict import machines, places
 
-    yield from ((file.stem, "") for file in sorted((Paths.find().root / "predict/machines").glob("*.toml")))
+    yield from ((name, "") for name in machines.names(places.machines(Paths.find())))
 
 
 def variables() -> Names:
