@@ -60,25 +60,14 @@ int main(int argc, char** argv) {
   options.flag("--empty", empty, "call two empty functions instead: the floor");
   options.parse(argc, argv);
 
-  static GuardedBy<PthreadRwlock> guarded;
   if (empty) {
-    std::vector<Floor> workers(static_cast<std::size_t>(plan.threads), Floor(guarded.lock.own));
+    static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+    std::vector<Floor> workers(static_cast<std::size_t>(plan.threads), Floor(lock));
     run_and_print(plan, workers);
-    return 0;
+  } else if (mutex) {
+    run_back_to_back_alone<PthreadMutex>(plan, steps);
+  } else {
+    run_back_to_back<PthreadRwlock>(plan, write_share, steps);
   }
-  if (mutex) {
-    static GuardedBy<PthreadMutex> by_mutex;
-    std::vector<BackToBackAlone<PthreadMutex>> workers;
-    for (int i = 0; i < plan.threads; ++i)
-      workers.emplace_back(by_mutex, i, steps);
-    run_and_print(plan, workers);
-    by_mutex.check_writes(writes_of(workers));
-    return 0;
-  }
-  std::vector<BackToBack<PthreadRwlock>> workers;
-  for (int i = 0; i < plan.threads; ++i)
-    workers.emplace_back(guarded, write_share, i, plan.threads, steps);
-  run_and_print(plan, workers);
-  guarded.check_writes(writes_of(workers));
   return 0;
 }

@@ -22,11 +22,6 @@ int main(int argc, char** argv) {
   options.number("--writes", write_share, 0, 1, "share of write acquisitions");
   options.parse(argc, argv);
 
-  static GuardedBy<PthreadRwlock> guarded;
-  std::vector<ReadersAndWriters<PthreadRwlock>> workers;
-  for (int i = 0; i < plan.threads; ++i)
-    workers.emplace_back(guarded, write_share, static_cast<unsigned>(i));
-  run_and_print(plan, workers);
-  guarded.check_writes(writes_of(workers));
+  run_readers_and_writers<PthreadRwlock>(plan, write_share);
   return 0;
 }

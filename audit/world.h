@@ -40,7 +40,8 @@ inline bool has_begun() noexcept { return world().state.load(acquire) != 0; }
 // where that call is.
 Me& known_me(std::uint64_t site = 0) noexcept;
 
-// Returns whether the process has one thread, or only its first one has locked anything so far.
+// Returns whether no other thread can have locked anything: the process has only one thread, or so
+// far only its first thread has locked.
 bool is_alone(const Me& m) noexcept;
 
 // Locks in a child whose past is the parent's: their bytes may show holds that are not in the book.

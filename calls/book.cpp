@@ -24,7 +24,6 @@ std::uint64_t sleeps() noexcept {
   return static_cast<std::uint64_t>(used.ru_nvcsw);
 }
 
-// relaxed, all: the file is for another process.
 void end_recording(bool is_full) noexcept {
   Stage seen = Stage::on;
   if (!world().stage.compare_exchange(seen, Stage::over, relaxed)) return;
@@ -35,10 +34,8 @@ void end_recording(bool is_full) noexcept {
 }
 
 Slot* slot_of(const void* object, bool make) noexcept {
-  constexpr unsigned kBits = 17;
-  static_assert(kSlots == std::size_t{1} << kBits);
   const auto address = reinterpret_cast<std::uint64_t>(object);
-  const std::size_t first = (address >> 3) * 0x9e3779b97f4a7c15u >> (64 - kBits);
+  const std::size_t first = (address >> 3) * 0x9e3779b97f4a7c15u >> (64 - kSlotBits);
   for (std::size_t i = 0; i < kMostProbes; ++i) {
     Slot& slot = world().slots[(first + i) % kSlots];
     // relaxed, both: an address stays, and a number is no more than that.
@@ -112,6 +109,7 @@ void Entry::look() noexcept {
 }
 
 void Entry::look_at_gap(std::uint64_t begin) noexcept {
+  if (!is_long_gap(begin)) return;  // the thread has only now been made known
   const std::uint64_t gap = Ticks::ns_between(me_.last, begin);
   const Me before = me_;
   look();

@@ -1,11 +1,14 @@
 // Writes down the calls of each thread.
 //
-// A thread writes into a chunk of its own, so that it waits for nobody but when the chunk is full.
+// A thread writes into a chunk of its own, so that it waits for others only when the chunk is full.
 // When the file is full, recording ends for all threads at once.
 //
 // A gap between two calls in which the thread was off its processor isn't work. Looking at the
-// thread's processor time takes a system call, so only long gaps are looked at: what is missing of
-// the processor time since the last look, beside the time in calls, is time off the processor.
+// thread's processor time takes a system call, so only long gaps are looked at. What is neither
+// processor time since the last look nor time in calls was time off the processor.
+//
+// All orders here are relaxed: numbers and the stage stand for nothing but themselves, chunks are
+// taken under the guard, and the file is for another process.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +26,8 @@ struct Slot {
   NativeAtomic<std::uint64_t> address;  // 0: free
   NativeAtomic<std::uint32_t> number;   // 0: nobody has asked since the object began
 };
-inline constexpr std::size_t kSlots = std::size_t{1} << 17;
+inline constexpr unsigned kSlotBits = 17;
+inline constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 
 enum class Stage : std::uint32_t { before, on, over };
 
@@ -53,7 +57,8 @@ struct Me {
 // A thread's bookkeeping, as long as one of these exists.
 class Entry {
  public:
-  // is() says false in a thread that isn't recorded, and in one that a signal has interrupted here.
+  // is() returns false in a thread that isn't recorded, and in a signal handler that has
+  // interrupted one of these.
   explicit Entry(std::uint64_t now) noexcept : me_(per_thread<Me>) {
     if (me_.is_busy) [[unlikely]] {
       count_left_out();
@@ -136,8 +141,9 @@ bool prepare_book() noexcept;
 void close_book() noexcept;
 // In a forked child.
 void empty_book_of_parent() noexcept;
-// For measuring what this costs: records now, whatever was asked for, and then forgets all of it.
-// The second returns how many calls this thread has made since the last time.
+// For measuring what this costs. From begin_trial to end_trial calls are recorded, whatever was
+// asked for, and then forgotten. take_trial moves the calls of this thread since the last time to
+// `into`, and returns how many there are.
 void begin_trial() noexcept;
 std::uint32_t take_trial(Call* into) noexcept;
 void end_trial() noexcept;

@@ -1,11 +1,9 @@
 #include "calls/file.h"
 
+#include <algorithm>
 #include <ctime>
-#include <fcntl.h>
 
 #include "platform/clock.h"
-#include "platform/output_file.h"
-#include "platform/syscall.h"
 #include "platform/ticks.h"
 #include "recording/file.h"
 
@@ -38,13 +36,9 @@ bool grow() noexcept {
   if (allocated + Chunk::kBytes > most_bytes) return false;
   const std::uint64_t step =
       std::min(kStep, (most_bytes - allocated) / Chunk::kBytes * Chunk::kBytes);
-  // By its name: a descriptor that stays open is a program's to close.
-  const long fd = open_own_file(recording::file_name(), O_RDWR);
-  if (fd < 0) return false;
-  const bool grown = allocate_blocks(fd, allocated, step);
-  raw_syscall(SYS_close, fd);
-  if (grown) allocated += step;
-  return grown;
+  if (!recording::grow_file(allocated, step)) return false;
+  allocated += step;
+  return true;
 }
 
 }  // namespace

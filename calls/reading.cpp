@@ -37,11 +37,11 @@ void RecordedCalls::add(const Chunk& chunk, RecordedThread& thread) {
   const std::uint64_t ended = record().ended_ns.load(relaxed);
   for (const Call& call : chunk.call) {
     if (call.what() == What::none) return;
-    const std::uint64_t before = thread.call.empty() ? 0 : end_of(thread.call.back());
+    const std::uint64_t before = thread.call.empty() ? 0 : thread.call.back().end();
     const bool is_one = call.what() < What::kEnd && call.at() >= before;
-    if (!is_one || (ended != 0 && end_of(call) > ended)) continue;
+    if (!is_one || (ended != 0 && call.end() > ended)) continue;
     thread.call.push_back(call);
-    end_ = std::max(end_, end_of(call));
+    end_ = std::max(end_, call.end());
   }
 }
 

@@ -35,6 +35,4 @@ class RecordedCalls {
   std::uint64_t end_ = 0;
 };
 
-inline std::uint64_t end_of(const Call& call) { return call.at() + call.ns(); }
-
 }  // namespace lockswap::calls

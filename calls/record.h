@@ -51,6 +51,7 @@ struct Call {
   constexpr What what() const noexcept { return static_cast<What>(when & 0xff); }
   constexpr std::uint64_t at() const noexcept { return when >> kWhatBits; }
   constexpr std::uint64_t ns() const noexcept { return took & kLongest; }
+  constexpr std::uint64_t end() const noexcept { return at() + ns(); }
   constexpr std::uint32_t object() const noexcept {
     return static_cast<std::uint32_t>(took >> kTookBits);
   }

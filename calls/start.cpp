@@ -27,7 +27,7 @@ std::uint64_t ns_of_pairs(const MutexOps& ops) noexcept {
 std::uint64_t ns_of_gaps(const Call* call, std::uint32_t count, What after) noexcept {
   std::uint64_t ns = 0;
   for (std::uint32_t i = 0; i + 1 < count; ++i) {
-    const std::uint64_t end = call[i].at() + call[i].ns();
+    const std::uint64_t end = call[i].end();
     if (call[i].what() == after && call[i + 1].at() > end) ns += call[i + 1].at() - end;
   }
   return ns;
@@ -40,7 +40,7 @@ bool begin(const char* folder, const Bounds& bounds) noexcept {
   return prepare_book() && open_file(folder, bounds.bytes, bounds.after_ns);
 }
 
-// The least of some rounds, since what the processor does besides makes it only more.
+// The least of some rounds, since anything else that the processor does only adds to it.
 void calibrate(const MutexOps& recorded, const MutexOps& behind) noexcept {
   static constinit Call call[Chunk::kCalls];
   probe = PTHREAD_MUTEX_INITIALIZER;  // in a child a thread of the parent's may have it

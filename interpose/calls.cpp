@@ -3,25 +3,9 @@
 #include "calls/locks.h"
 #include "calls/start.h"
 #include "config/calls.h"
-#include "platform/error_text.h"
-#include "platform/say.h"
-#include "platform/text.h"
-#include "recording/file.h"
+#include "interpose/say_no_file.h"
 
 namespace lockswap {
-namespace {
-
-// A forbidden place is no reason to stop a program.
-void say_why_not() noexcept {
-  static constinit char line[4200];  // the folder's name has up to 4,000 bytes
-  Text text(line, sizeof line);
-  text << "lockswap: LOCKSWAP_RECORD: nothing is recorded: no file can be made in ";
-  put_error(text << calls_folder() << ": ", recording::file_error());
-  text << "\n";
-  say(line);
-}
-
-}  // namespace
 
 void begin_calls(RwOps& rwlock, MutexChoice& choice) noexcept {
   static constinit MutexOps mutex{};
@@ -29,7 +13,8 @@ void begin_calls(RwOps& rwlock, MutexChoice& choice) noexcept {
   static constinit CondOps old_cond{};
   const calls::Bounds bounds{.bytes = std::uint64_t{calls_megabytes()} << 20,
                              .after_ns = std::uint64_t{calls_after_ms()} * 1'000'000};
-  if (!calls::begin(calls_folder(), bounds)) return say_why_not();
+  if (!calls::begin(calls_folder(), bounds))
+    return say_no_file("LOCKSWAP_RECORD: nothing is recorded:", calls_folder());
   rwlock = calls::over_rwlock(rwlock);
   mutex = calls::over_mutex(*choice.mutex);
   cond = calls::over_cond(*choice.cond);

@@ -3,29 +3,16 @@
 #include "config/metrics.h"
 #include "config/policy.h"
 #include "interpose/module_functions.h"
+#include "interpose/say_no_file.h"
 #include "metrics/counters.h"
 #include "metrics/locks.h"
 #include "metrics/start.h"
-#include "platform/error_text.h"
 #include "platform/looks.h"
-#include "platform/say.h"
-#include "platform/text.h"
 #include "probes/slow_stages.h"
-#include "recording/file.h"
 #include "registry/rwlocks.h"
 
 namespace lockswap {
 namespace {
-
-// A forbidden place is no reason to stop a program.
-void say_why_not() noexcept {
-  static constinit char line[4200];  // the folder's name has up to 4,000 bytes
-  Text text(line, sizeof line);
-  text << "lockswap: LOCKSWAP_METRICS: nothing is counted: no file can be made in ";
-  put_error(text << metrics_folder() << ": ", recording::file_error());
-  text << "\n";
-  say(line);
-}
 
 void count_stage(const probes::SlowStage& s) noexcept {
   metrics::count_stage(
@@ -46,7 +33,8 @@ void begin_metrics(const Config& config, RwOps& rwlock, MutexChoice& choice) noe
                                  .mutex = is_mixed ? "policy" : mutex_name,
                                  .counts_holds = holds};
   Looks::prepare();
-  if (!metrics::begin(metrics_folder(), running, module_functions())) return say_why_not();
+  if (!metrics::begin(metrics_folder(), running, module_functions()))
+    return say_no_file("LOCKSWAP_METRICS: nothing is counted:", metrics_folder());
   probes::on_slow_stage = count_stage;
   rwlock = metrics::over_rwlock(rwlock, {is_mixed || rwlock_of(config).passes_through(), holds});
   mutex = metrics::over_mutex(*choice.mutex, {is_mixed || config.mutex == nullptr, holds});

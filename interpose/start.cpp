@@ -24,10 +24,10 @@
 #include "interpose/objects.h"
 #include "interpose/policy_rules.h"
 #include "interpose/real_symbols.h"
+#include "interpose/say_no_file.h"
 #include "interpose/what_runs.h"
 #include "metrics/start.h"
 #include "platform/alone.h"
-#include "platform/error_text.h"
 #include "platform/looks.h"
 #include "platform/process.h"
 #include "platform/say.h"
@@ -37,7 +37,6 @@
 #include "profile/locks.h"
 #include "profile/meetings.h"
 #include "profile/start.h"
-#include "recording/file.h"
 #include "registry/all_names.h"
 #include "registry/keep_glibcs.h"
 #include "registry/mutexes.h"
@@ -75,16 +74,8 @@ void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept 
   static constinit CondOps cond{};
   static constinit CondOps old_cond{};
   Looks::prepare();
-  if (!profile::begin(profile_folder(), module_functions())) {
-    // A forbidden place is no reason to stop a program that was started by the profiled one.
-    static constinit char line[4200];  // the folder's name has up to 4,000 bytes
-    Text text(line, sizeof line);
-    text << "lockswap: LOCKSWAP_PROFILE: nothing is recorded, because no file can be made in ";
-    put_error(text << profile_folder() << ": ", recording::file_error());
-    text << "\n";
-    say(line);
-    return;
-  }
+  if (!profile::begin(profile_folder(), module_functions()))
+    return say_no_file("LOCKSWAP_PROFILE: nothing is recorded, because", profile_folder());
   rwlock = profile::over_rwlock(rwlock);
   waits = profile::over_waits(waits);
   mutex = profile::over_mutex(*choice.mutex);

@@ -9,7 +9,6 @@ namespace lockswap::predict {
 namespace {
 
 using calls::Call;
-using calls::end_of;
 using calls::What;
 using Kind = Step::Kind;
 
@@ -29,7 +28,7 @@ struct Part {
   std::uint32_t place = 0;
 
   std::uint64_t from() const { return begin->at(); }
-  std::uint64_t to() const { return end_of(end[-1]); }
+  std::uint64_t to() const { return end[-1].end(); }
 };
 
 // A thread's own time.
@@ -48,7 +47,7 @@ class OwnTime {
   std::uint64_t pass(const Call& call) {
     const std::uint64_t own = own_ += work_before(call);
     if (rests(call.what())) own_ += call.ns();
-    at_ = std::max(at_, end_of(call));
+    at_ = std::max(at_, call.end());
     holds_ = acquires(call.what());
     return own;
   }
@@ -89,7 +88,7 @@ class Maker {
     if (begin == call.end()) return;
     const bool is_first = begin == call.begin();
     const Call* const first = &*begin;
-    const std::uint64_t ready = is_first ? first->at() : std::max(from_, end_of(first[-1]));
+    const std::uint64_t ready = is_first ? first->at() : std::max(from_, first[-1].end());
     const std::uint64_t rest = is_first || rests(first[-1].what()) ? ready - from_ : 0;
     parts_.push_back({first, first + (call.end() - begin), is_first, ready, rest});
   }
@@ -162,7 +161,7 @@ class Maker {
   }
   void match(const Call& wait, std::uint32_t place, const std::vector<Given>& given) {
     auto after =
-        std::upper_bound(given.begin(), given.end(), end_of(wait),
+        std::upper_bound(given.begin(), given.end(), wait.end(),
                          [](std::uint64_t time, const Given& signal) { return time < signal.at; });
     while (after != given.begin() && (--after)->at >= wait.at()) {
       if (after->place == place) continue;

@@ -1,49 +1,18 @@
 #include "predict/replay.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
+
+#include "predict/guarded.h"
 
 namespace lockswap::predict {
 
 namespace {
 
-using cost::Access;
 using cost::machine;
 using Kind = Step::Kind;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-// A lock, with the line of data that it protects.
-class Guarded {
- public:
-  explicit Guarded(std::unique_ptr<Lock> lock) : lock_(std::move(lock)) {}
-  void begin() { lock_->begin(); }
-  void acquire(bool writes) {
-    writes ? lock_->write() : lock_->read();
-    // A lock that lets threads in together would look fast.
-    if (writes ? inside_ != 0 : inside_ < 0) {
-      std::fprintf(stderr, "lockswap-model: the lock let a thread in beside a writer\n");
-      std::abort();
-    }
-    inside_ = writes ? -1 : inside_ + 1;
-    machine.access(&data_->word, writes ? Access::write : Access::read);
-  }
-  void release() {
-    const bool writes = inside_ < 0;
-    inside_ = writes ? 0 : inside_ - 1;
-    writes ? lock_->write_unlock() : lock_->read_unlock();
-  }
-
- private:
-  struct alignas(128) Line {
-    std::uint64_t word = 0;
-  };
-  std::unique_ptr<Lock> lock_;
-  std::unique_ptr<Line> data_ = std::make_unique<Line>();
-  int inside_ = 0;  // readers; -1: a writer
-};
 
 struct Signal {
   bool given = false;
@@ -55,7 +24,7 @@ class Run {
   Run(const Plan& plan, const Replay& replay)
       : plan_(plan), pace_(replay.pace), signals_(plan.signals) {
     for (const bool is_rwlock : plan.is_rwlock)
-      locks_.emplace_back((is_rwlock ? replay.rwlock : replay.mutex).make());
+      locks_.emplace_back((is_rwlock ? replay.rwlock : replay.mutex).make(), 1);
   }
   void begin() {
     for (Guarded& lock : locks_)

@@ -43,7 +43,7 @@ struct Plan {
   double longest() const;
 };
 
-// How a replay is run beside the plan.
+// What a replay needs beside the plan.
 struct Replay {
   const NamedLock& rwlock;
   const NamedLock& mutex;

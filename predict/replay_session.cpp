@@ -90,11 +90,8 @@ void ReplaySession::describe() {
 void ReplaySession::replay(const cost::Costs& costs, const NamedLocks& locks) {
   const std::string rwlock = word(), mutex = word();
   const Plan& p = plan();
-  if (p.threads.size() > costs.place.size() || p.threads.size() > cost::kMostThreads)
-    fail("the machine has no " + std::to_string(p.threads.size()) + " hardware threads");
   if (p.acquisitions == 0) fail("no lock is acquired in the record");
-  const auto cores = static_cast<std::size_t>(costs.cores());
-  if (costs.transfer.size() != cores * cores) fail("'transfer' needs a number for each two cores");
+  check_machine(costs, p.threads.size());
   const ReplayOutcome o =
       run(costs, p, {find(locks, "rwlock", rwlock), find(locks, "mutex", mutex), pace_});
   std::printf(

@@ -1,5 +1,6 @@
 #include "predict/session.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -111,12 +112,7 @@ class Reader {
     const std::string name = word(), kind = word(), how = word();
     const int threads = static_cast<int>(number());
     const double ns = number();
-    if (threads < 1 || static_cast<std::size_t>(threads) > costs_.place.size() ||
-        threads > cost::kMostThreads)
-      fail("the machine has no " + std::to_string(threads) + " hardware threads");
-    const auto cores = static_cast<std::size_t>(costs_.cores());
-    if (costs_.transfer.size() != cores * cores)
-      fail("'transfer' needs a number for each two cores");
+    check_machine(costs_, static_cast<std::size_t>(std::max(threads, 0)));
     for (const NamedLock& l : locks_) {
       if (l.name != name || l.kind != kind || l.parks != (how == "sleep")) continue;
       print(predict::run(costs_, l, workload_, threads, ns));

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <random>
 #include <vector>
+
+#include "predict/guarded.h"
 
 namespace lockswap::predict {
 
@@ -15,28 +14,21 @@ namespace {
 using cost::Access;
 using cost::machine;
 
-struct alignas(128) Line {
-  std::uint64_t word = 0;
-};
-
 class Run {
  public:
   Run(const NamedLock& lock, const Workload& workload, int threads, double warm)
       : workload_(workload),
         threads_(threads),
         warm_(warm),
-        guarded_(static_cast<std::size_t>(workload.own ? threads : workload.locks)),
         done_(static_cast<std::size_t>(threads)),
         turn_(static_cast<std::size_t>(threads)) {
-    for (Guarded& g : guarded_) {
-      g.lock = lock.make();
-      g.data = std::vector<Line>(static_cast<std::size_t>(workload.lines));
-    }
+    for (int i = 0; i < (workload.own ? threads : workload.locks); ++i)
+      guarded_.emplace_back(lock.make(), workload.lines);
   }
 
   void begin() {
     for (Guarded& g : guarded_)
-      g.lock->begin();
+      g.begin();
   }
 
   void thread(int i) {
@@ -82,11 +74,6 @@ class Run {
   struct Done {
     std::uint64_t reads = 0, writes = 0;
   };
-  struct Guarded {
-    std::unique_ptr<Lock> lock;
-    std::vector<Line> data;
-    int inside = 0;  // readers; -1: a writer
-  };
 
   double deviation(double mean) const {
     double squares = 0;
@@ -111,21 +98,9 @@ class Run {
     return workload_.varies ? std::uniform_real_distribution<double>(0, 2)(machine.random()) : 1;
   }
   void section(Guarded& g, bool writes) {
-    writes ? g.lock->write() : g.lock->read();
-    enter(g, writes);
-    for (Line& line : g.data)
-      machine.access(&line, writes ? Access::write : Access::read);
+    g.acquire(writes);
     if (workload_.inside > 0) machine.work(workload_.inside);
-    g.inside = writes ? 0 : g.inside - 1;
-    writes ? g.lock->write_unlock() : g.lock->read_unlock();
-  }
-  // A lock that lets threads in together would look fast.
-  static void enter(Guarded& g, bool writes) {
-    if (writes ? g.inside != 0 : g.inside < 0) {
-      std::fprintf(stderr, "lockswap-model: the lock let a thread in beside a writer\n");
-      std::abort();
-    }
-    g.inside = writes ? -1 : g.inside + 1;
+    g.release();
   }
   // The first thread of the ring begins its first round at once. Returns false if the run is over.
   bool wait_for_turn(int i, std::uint64_t round) {

@@ -2,12 +2,10 @@
 
 #include <cstddef>
 #include <cstring>
-#include <fcntl.h>
 
 #include <sys/resource.h>
 
 #include "platform/clock.h"
-#include "platform/output_file.h"
 #include "platform/syscall.h"
 #include "platform/ticks.h"
 #include "profile/parent.h"
@@ -52,13 +50,9 @@ void fill_in(Record& r) noexcept {
 bool grow(Record& r) noexcept {
   const std::uint32_t allocated = r.allocated.load(relaxed);
   if (allocated + kChunk > kMostBytes) return false;
-  // By its name: a descriptor that stays open is a program's to close.
-  const long fd = open_own_file(recording::file_name(), O_RDWR);
-  if (fd < 0) return false;
-  const bool grown = allocate_blocks(fd, allocated, kChunk);
-  raw_syscall(SYS_close, fd);
-  if (grown) r.allocated.store(allocated + kChunk, relaxed);
-  return grown;
+  if (!recording::grow_file(allocated, kChunk)) return false;
+  r.allocated.store(allocated + kChunk, relaxed);
+  return true;
 }
 
 // Names in brackets are the kernel's, but for "[anon:...]", which the program gave. A file of

@@ -69,6 +69,15 @@ bool reopen_file(const FileKind& kind, Head& at) noexcept {
   return true;
 }
 
+bool grow_file(std::uint64_t begin, std::uint64_t bytes) noexcept {
+  // By its name: a descriptor that stays open is a program's to close.
+  const long fd = open_own_file(name, O_RDWR);
+  if (fd < 0) return false;
+  const bool grown = allocate_blocks(fd, begin, bytes);
+  raw_syscall(SYS_close, fd);
+  return grown;
+}
+
 int file_error() noexcept { return error; }
 
 const char* file_name() noexcept { return name; }

@@ -22,6 +22,9 @@ Head* open_file(const FileKind& kind, const char* where) noexcept;
 // Returns false if it can't be made; then the parent's is still there.
 bool reopen_file(const FileKind& kind, Head& at) noexcept;
 
+// Gives the last file these bytes, which follow those that it has. Returns false if it can't.
+bool grow_file(std::uint64_t begin, std::uint64_t bytes) noexcept;
+
 // Why the last file could not be made, as errno has it.
 int file_error() noexcept;
 

@@ -1,7 +1,8 @@
-// Workers that take one lock back to back, or with a little work between, over any lock.
+// Threads that take one lock back to back, or with a little work between, over any lock.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "common/guarded_by.h"
 #include "common/random.h"
@@ -87,6 +88,16 @@ class alignas(128) BackToBack {
   Labour labour_;
 };
 
+template <SharedLockable Lock>
+void run_back_to_back(const Plan& plan, double write_share, const Steps& steps) {
+  static GuardedBy<Lock> guarded;
+  std::vector<BackToBack<Lock>> workers;
+  for (int i = 0; i < plan.threads; ++i)
+    workers.emplace_back(guarded, write_share, i, plan.threads, steps);
+  run_and_print(plan, workers);
+  guarded.check_writes(writes_of(workers));
+}
+
 // The same of a mutex, of which each acquisition counts as a write.
 template <Lockable Lock>
 class alignas(128) BackToBackAlone {
@@ -117,5 +128,15 @@ class alignas(128) BackToBackAlone {
   Seated<Lock> seat_;
   Labour labour_;
 };
+
+template <Lockable Lock>
+void run_back_to_back_alone(const Plan& plan, const Steps& steps) {
+  static GuardedBy<Lock> guarded;
+  std::vector<BackToBackAlone<Lock>> workers;
+  for (int i = 0; i < plan.threads; ++i)
+    workers.emplace_back(guarded, i, steps);
+  run_and_print(plan, workers);
+  guarded.check_writes(writes_of(workers));
+}
 
 }  // namespace bench

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <random>
+#include <vector>
 
 #include "common/guarded_by.h"
 #include "common/random.h"
@@ -60,5 +61,15 @@ class alignas(128) ReadersAndWriters {
   Random decide_;
   std::mt19937 steps_;
 };
+
+template <SharedLockable Lock>
+void run_readers_and_writers(const Plan& plan, double write_share) {
+  static GuardedBy<Lock> guarded;
+  std::vector<ReadersAndWriters<Lock>> workers;
+  for (int i = 0; i < plan.threads; ++i)
+    workers.emplace_back(guarded, write_share, static_cast<unsigned>(i));
+  run_and_print(plan, workers);
+  guarded.check_writes(writes_of(workers));
+}
 
 }  // namespace bench

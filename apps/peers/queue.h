@@ -48,8 +48,8 @@ class Ring {
     return has_item;
   }
 
-  // Wakes whoever sleeps here, after it has become time to stop. A thread that had not seen that
-  // before it began to wait was inside the lock before, so it waits already.
+  // Wakes all threads that sleep here. Called once it is time to stop. A thread that has missed
+  // that keeps the lock until it sleeps, so once the lock is taken here, that thread is asleep.
   void wake_all(Seat& seat) {
     lock.lock(seat);
     lock.unlock(seat);

@@ -2,42 +2,24 @@
 #pragma once
 
 #include "cache.h"
+#include "common/back_to_back.h"
 #include "common/readers_and_writers.h"
 #include "peer.h"
 #include "queue.h"
 
 namespace peers {
 
-// Threads back to back on one lock.
 template <bench::SharedLockable Lock>
 void pairs(const Task& task) {
-  static bench::GuardedBy<Lock> guarded;
-  std::vector<bench::BackToBack<Lock>> workers;
-  for (int i = 0; i < task.plan.threads; ++i)
-    workers.emplace_back(guarded, task.writes, i, task.plan.threads, task.steps);
-  bench::run_and_print(task.plan, workers);
-  guarded.check_writes(bench::writes_of(workers));
+  bench::run_back_to_back<Lock>(task.plan, task.writes, task.steps);
 }
-
-// The same, always alone.
 template <bench::Lockable Lock>
 void mutex(const Task& task) {
-  static bench::GuardedBy<Lock> guarded;
-  std::vector<bench::BackToBackAlone<Lock>> workers;
-  for (int i = 0; i < task.plan.threads; ++i)
-    workers.emplace_back(guarded, i, task.steps);
-  bench::run_and_print(task.plan, workers);
-  guarded.check_writes(bench::writes_of(workers));
+  bench::run_back_to_back_alone<Lock>(task.plan, task.steps);
 }
-
 template <bench::SharedLockable Lock>
 void rwbench(const Task& task) {
-  static bench::GuardedBy<Lock> guarded;
-  std::vector<bench::ReadersAndWriters<Lock>> workers;
-  for (int i = 0; i < task.plan.threads; ++i)
-    workers.emplace_back(guarded, task.writes, static_cast<unsigned>(i));
-  bench::run_and_print(task.plan, workers);
-  guarded.check_writes(bench::writes_of(workers));
+  bench::run_readers_and_writers<Lock>(task.plan, task.writes);
 }
 
 // A type that readers can share and that is its library's mutex as well has all works.

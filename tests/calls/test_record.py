@@ -1,5 +1,6 @@
 """LOCKSWAP_RECORD and `lockswap record`: what is recorded is what happened, in bounds, for each process by itself."""
 
+import shutil
 import stat
 import subprocess
 
@@ -47,6 +48,17 @@ def test_a_wait_for_a_condition_releases_the_mutex_and_acquires_it_again(tmp_pat
     assert one["waits"] > 0
     each = 2 * (TURNS + EDGES) + one["waits"]
     assert acquired(one) == {"locks": each, "unlocks": each}
+
+
+def test_nothing_stands_before_the_first_call_of_a_thread(tmp_path):
+    # As if the thread lost its processor whenever it looks at how often it has slept.
+    delayed = ["strace", "-f", "-o", "/dev/null", "-e", "inject=getrusage:delay_exit=3000"]
+    if shutil.which("strace") is None or subprocess.run([*delayed, "true"], capture_output=True).returncode != 0:
+        pytest.skip("strace isn't installed, or can't trace here")
+    variables = ["-E", f"LD_PRELOAD={LIBRARY}", "-E", f"LOCKSWAP_RECORD={tmp_path}"]
+    subprocess.run([*delayed, *variables, SUBJECT, "one"], env=environment(), check=True)
+    (one,) = read(*tmp_path.iterdir())
+    assert (acquired(one), one["slept_ns"], one["preempted_ns"]) == (PAIR, 0, 0)
 
 
 def test_time_off_the_processor_is_no_work(tmp_path):
