@@ -14,6 +14,7 @@ template <class Result, class... Arguments>
 class FunctionRef<Result(Arguments...)> {
  public:
   // Refers to `f`, which must outlive every call. Implicit, so that callers pass a lambda.
+  // NOLINTBEGIN(google-explicit-constructor)
   template <class F>
   requires(std::is_class_v<F> && !std::same_as<F, FunctionRef> &&
            std::is_invocable_r_v<Result, const F&, Arguments...>) FunctionRef(const F& f)
@@ -27,6 +28,7 @@ class FunctionRef<Result(Arguments...)> {
           return reinterpret_cast<Result (*)(Arguments...)>(const_cast<void*>(object))(
               arguments...);
         }) {}
+  // NOLINTEND(google-explicit-constructor)
 
   Result operator()(Arguments... arguments) const { return call_(object_, arguments...); }
 

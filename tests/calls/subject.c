@@ -151,7 +151,7 @@ static void busy(void) {
 static void fails(void) {
   pthread_mutex_lock(&mutex);
   for (int i = 0; i < 7; ++i)
-    pthread_mutex_trylock(&mutex);
+    (void)pthread_mutex_trylock(&mutex);
   pthread_mutex_unlock(&mutex);
 }
 /* The memory of a mutex becomes another one. */

@@ -45,12 +45,11 @@ TEST_P(Contracted, ThreadsTakeTurnsThroughItsSlowStages) {
   EXPECT_GT(o.counts.transfers[0], o.writes);  // each writer takes the word from somebody else
 }
 
-INSTANTIATE_TEST_SUITE_P(Locks, Contracted, testing::Values("ba", "bravo-ba"),
-                         [](const auto& one) {
-                           std::string name = one.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Locks, Contracted, testing::Values("ba", "bravo-ba"), [](const auto& one) {
+  std::string name = one.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace lockswap::predict
