@@ -25,7 +25,6 @@ GROUPS = {
             "docs/audit.md",
             "docs/fuzz.md",
             "docs/whatif.md",
-            "docs/advise.md",
             "docs/policy.md",
             "docs/production.md",
             "docs/limits.md",
