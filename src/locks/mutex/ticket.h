@@ -26,7 +26,7 @@ class Ticket : public TicketLock<P, W, true> {
   static bool prepare() noexcept { return true; }
 };
 
-// What is left of the rwlock rlu when everybody writes: this lock under another name.
+// This lock under the name of the rwlock rlu, which is a ticket lock if every thread writes.
 inline constexpr LockInfo kRluAsMutex{
     .summary = "the lock of RLU's writers, a ticket lock",
     .source = "Matveev and others 2015, section 3.5",
