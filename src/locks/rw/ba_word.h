@@ -36,7 +36,7 @@ struct BaWord {
 
   static bool is_free(std::uint64_t v) noexcept { return (v & (kPresent | kDirect)) == 0; }
   static bool is_direct(std::uint64_t v) noexcept { return (v & kDirect) != 0; }
-  // Whether the head of the queue may set PRES.
+  // Returns whether the head of the queue may set PRES.
   static bool is_absent(std::uint64_t v) noexcept { return (v & kPresent) == 0; }
   // The phase that the word is in.
   static std::uint32_t phase_of(std::uint64_t v) noexcept {

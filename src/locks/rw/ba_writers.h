@@ -82,7 +82,7 @@ class alignas(8) BaWriterQueue {
   bool nobody() const noexcept { return wtail_.load(relaxed) == 0; }
 
   // --- in a forked child. relaxed: the fork handed on what threads did.
-  // Whether the writer that has its turn is the only one.
+  // Returns whether the writer that has its turn is the only one in the queue.
   bool is_head_alone() const noexcept {
     const Handle tail = wtail_.load(relaxed);
     return Nodes::is_handle(tail) && tail == head() && Nodes::at(tail).link.load(relaxed) == 0;

@@ -22,7 +22,7 @@ struct BravoBiasing {
   using Frame = RwFrame<P, Core>;
   using Word = BiasWord;
 
-  // Whether a slow reader may read the clock, to find out whether the bias may be switched on. That
+  // Says whether a slow reader may read the clock, to find out if the bias may be switched on. That
   // costs more than a read, so a thread does it only at every 64th slow read (P::reads_per_clock).
   // And it does so only if it has met another thread at this lock, or if threads take turns with it
   // (is_shared). A lock that nobody shares needs no bias, and a thread that is alone must not be
@@ -45,7 +45,7 @@ struct BravoBiasing {
     const bool asks = bias != 0 && (bias & (Word::kOn | Word::kSlotsInUse | Word::kEnded)) == 0;
     return asks && has_readers(f) ? Look::met : Look::alone;
   }
-  // Whether this core's read_arrive does nothing, and its read_wait everything.
+  // True if this core's read_arrive does nothing, and its read_wait everything.
   static constexpr bool kArrivesLater = GuessesReaders<Core>;
   static bool has_readers(const Frame& f) noexcept {
     if constexpr (GuessesReaders<Core>) {

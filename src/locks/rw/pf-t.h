@@ -170,10 +170,10 @@ class PfTOver {
     write_unlock();  // no phase was opened: this only passes the turn on
     return false;
   }
-  // The same for a lock that also has readers elsewhere, of which none() says whether there are
-  // none. A try must not make such a reader turn back and then fail because it saw that very
-  // reader. So a reader that meets kTrying there tries here, and is in unless this writer has
-  // updated the word first.
+  // The same for a lock that also has readers elsewhere; none() returns whether it has none there.
+  // A try must not make such a reader turn back and then fail because it saw that very reader. So a
+  // reader that meets kTrying there tries here, and is in unless this writer has updated the word
+  // first.
   template <class F>
   bool try_write_lock(const F& none) noexcept {
     std::uint64_t v = word_.load(acquire);  // as above, also below
