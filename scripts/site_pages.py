@@ -29,7 +29,7 @@ GROUPS = {
             "docs/production.md",
             "docs/limits.md",
         ),
-        *("docs/installing.md", "docs/license.md", "examples/*"),
+        *("docs/installing.md", "examples/*"),
     ),
     "Measure": (
         *("docs/measuring.md", "docs/peers.md", "docs/many-machines.md", "docs/predict.md", "docs/replay.md"),
