@@ -52,7 +52,7 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
   using typename Base::Handle, typename Base::Node, typename Base::Nodes;
 
  public:
-  static constexpr LockInfo kInfo = Base::info("queue lock, everybody waits on a word of its own",
+  static constexpr LockInfo kInfo = Base::info("queue lock: each waiter watches a word of its own",
                                                "Mellor-Crummey and Scott 1991, section 2.4", 95);
 
   void slow_lock(std::uint64_t arrival) noexcept {
@@ -190,7 +190,7 @@ inline constexpr LockInfo kBaAsMutex{
     .instructions = 95,
 };
 inline constexpr LockInfo kBravoBaAsMutex{
-    .summary = "the same: BRAVO changes nothing where nobody reads",
+    .summary = "the same as ba: BRAVO changes nothing where nobody reads",
     .source = "Dice and Kogan 2019, listing 1",
     .fairness = kBaAsMutex.fairness,
     .aliases = {"bravo-PF-Q"},

@@ -52,8 +52,8 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PartsPer::cpu> {
   static constexpr Claims kClaims = Mcs<P, W>::kClaims;
   static constexpr LockInfo kInfo{
       .summary =
-          "an MCS lock for each CPU, of which each owner takes all, as writers of a per-CPU lock "
-          "do",
+          "an MCS lock for each CPU; each owner takes all of them, as a writer of the per-cpu "
+          "rwlock does",
       .source = "Dice and Kogan 2019, sections 2 and 5, Per-CPU",
       .fairness = Mcs<P, W>::kInfo.fairness,
       .aliases = {"PerCPU"},

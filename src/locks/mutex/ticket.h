@@ -17,7 +17,7 @@ class Ticket : public TicketLock<P, W, true> {
  public:
   static constexpr Claims kClaims{.fifo_writers = true};
   static constexpr LockInfo kInfo{
-      .summary = "ticket lock: a thread that draws a number waits until it is shown",
+      .summary = "ticket lock: each thread takes a number, and is served in that order",
       .source = "Mellor-Crummey and Scott 1991, section 2.2",
       .fairness = kTicketFairness,
       .instructions = 68,

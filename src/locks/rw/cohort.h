@@ -72,7 +72,7 @@ inline constexpr LockInfo kCohortRwNeutralInfo = cohort_rw_info(
     "after each writer the readers that wait; of writers, those of the node", kKindsAlternate);
 inline constexpr LockInfo kCohortRwReadersInfo = cohort_rw_info(
     "cohort that prefers readers", "Calciu and others 2013, section 3.2, C-RW-RP", "C-RW-RP",
-    "readers first, also those that come later; 32 times, then the writer",
+    "readers first, also later ones; a writer lets them go first 32 times at most",
     "no effect: readers go first", true);
 
 // The two numbers are explained in cohort_writers.h.

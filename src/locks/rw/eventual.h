@@ -79,7 +79,9 @@ class EventualRw : EventualReaders<P, W> {
   // Exploration has cases for this, in which the lock's times are short.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo{
-      .summary = "a running thread takes a free lock; waiters get it by rationed hand-offs",
+      .summary =
+          "a running thread may take a free lock before waiters; hand-offs bound how long they "
+          "wait",
       .source = "eventual fairness as in WebKit's WTF::Lock and parking_lot",
       .fairness = "barging; the oldest writer, and all readers, after LOCKSWAP_HANDOVER_US",
       .kinds = "no effect: neither side waits for longer",

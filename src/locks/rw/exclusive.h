@@ -33,7 +33,7 @@ class Exclusive {
  public:
   static constexpr Claims kClaims{.readers_exclude = true};
   static constexpr LockInfo kInfo{
-      .summary = "a mutex in the rwlock's place: readers keep each other out, too",
+      .summary = "a mutex in place of the rwlock: readers exclude each other, too",
       .source = "the mutex of Drepper, Futexes are tricky, 2011",
       .fairness = "none; a reader shares only when its patience among readers is over",
       .kinds = "no effect",

@@ -65,7 +65,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
  public:
   static constexpr Claims kClaims = Ba<P, W>::kClaims;
   static constexpr LockInfo kInfo{
-      .summary = "a BA lock for each CPU: readers take their CPU's, writers all",
+      .summary = "a BA lock for each CPU: a reader takes its own CPU's, a writer takes all",
       .source = "Dice and Kogan 2019, sections 2 and 5, Per-CPU; Linux's brlock",
       .fairness = Ba<P, W>::kInfo.fairness,
       .kinds = Ba<P, W>::kInfo.kinds,
