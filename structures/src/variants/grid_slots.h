@@ -63,8 +63,8 @@ class GridSlots : public TableSlots<P, W> {
     const auto vacated = [&f](std::uint64_t v) { return !names(v, f.key()); };
     return each_in_column(f.key(), [&](auto& slot) {
       before_wait();
-      // seq_cst: as the look before it, and as an acquire it pairs with the reader's release.
-      return W::until(slot, seq_cst, Table::kRevokerSleeps, Base::kRevokerChannel, deadline,
+      // acquire: pairs with the reader's release. The look before it is the Dekker pair's.
+      return W::until(slot, acquire, Table::kRevokerSleeps, Base::kRevokerChannel, deadline,
                       vacated);
     });
   }

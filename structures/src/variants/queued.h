@@ -111,8 +111,8 @@ class QueuedRw {
     open();
   }
 
-  // --- racy snapshots. acquire, both: a thread that destroys the lock waits by them.
-  bool has_readers() const noexcept { return word_.load(acquire) >= kReader; }
+  bool has_readers() const noexcept { return word_.load(relaxed) >= kReader; }  // a racy snapshot
+  // acquire: pairs with open; a thread that destroys the lock waits by this.
   bool has_writer() const noexcept {
     return (word_.load(acquire) & kClosed) != 0 || (!kRules.readers_queue && !queue_.idle());
   }

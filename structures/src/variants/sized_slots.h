@@ -7,8 +7,8 @@
 //   kFirst slots, and doubles once a quarter as many readers have found their slot taken. All of it
 //   is mapped from the start.
 // Order of growing: a reader loads the size before it fills a slot, and a revoker after it has
-//   taken the bias away. If the revoker has the older size, its load comes before the growth in the
-//   single order of seq_cst, and so before the reader's look at the bias, which finds it off.
+//   taken the bias away. If the revoker has an older size than the reader, its load comes before
+//   the reader's in the single order of seq_cst, so the reader finds the bias off.
 // Invariants: the table never shrinks, so a slot once in use is in each later scan.
 //
 // Both are ReaderSlots (readers/concept.h).
@@ -85,9 +85,9 @@ class GrowingTable {
     // relaxed, both: a count for a guess.
     if (mask >= whole().mask || g.collisions.fetch_add(1, relaxed) + 1 < enough) return false;
     g.collisions.store(0, relaxed);
-    // seq_cst: see the head. Fails if another thread was faster.
+    // relaxed: the loads have the order. Fails if another thread was faster.
     std::uint32_t seen = mask;
-    g.mask.compare_exchange(seen, 2 * mask + 1, seq_cst);
+    g.mask.compare_exchange(seen, 2 * mask + 1, relaxed);
     return true;
   }
 };
