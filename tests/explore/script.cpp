@@ -529,7 +529,7 @@ Scenario Case::scenario() const {
       // Elsewhere the explorer does not know which readers have waited for their time.
       if (!at_once || takes_back || some_give_up) claims.sleeping_readers_next = false;
       g.observer.reset(claims);
-      readers_exclude[i] = g.lock != nullptr && g.lock->claims().readers_exclude;
+      readers_exclude[i] = g.lock != nullptr && g.lock->readers_wait_for_readers();
     }
     world->overdue.reset(readers_exclude);
     machine.what_is = [world](const void* atom) { return what_is(*world, atom); };

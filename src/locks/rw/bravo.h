@@ -48,19 +48,19 @@
 
 namespace lockswap {
 
-// Slots: where fast readers publish themselves.
+// Slots: where fast readers publish themselves. Bias: when slow readers switch the bias on.
 template <Platform P, WaitPolicy<P> W, RwCore Core, EventCounter Count,
-          ReaderSlots<RwFrame<P, Core>> Slots = TableSlots<P, W>>
+          ReaderSlots<RwFrame<P, Core>> Slots = TableSlots<P, W>, class Bias = InhibitedBias>
 class Bravo {
   using Word = BiasWord;
   using Revocation = BravoRevocation<P, Core, typename Count::Slow, Slots>;
-  using Biasing = BravoBiasing<P, Core, Revocation, Slots>;
+  using Biasing = typename Bias::template Biasing<P, Core, Revocation, Slots>;
   using Look = typename Biasing::Look;
 
  public:
   using Frame = RwFrame<P, Core>;
   template <EventCounter Other>
-  using CountedBy = Bravo<P, W, Core, Other, Slots>;
+  using CountedBy = Bravo<P, W, Core, Other, Slots, Bias>;
   static constexpr bool kHasTokens = true;
   static constexpr bool kHasFast = true;
   static constexpr bool kHasWayBelow = OneUpdateReadCore<Core> || ReadIfFreeCore<Core>;

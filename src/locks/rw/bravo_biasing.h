@@ -120,4 +120,10 @@ struct BravoBiasing {
   };
 };
 
+// This rule, as the policy of a Bravo.
+struct InhibitedBias {
+  template <Platform P, RwCore Core, class Revocation, ReaderSlots<RwFrame<P, Core>> Slots>
+  using Biasing = BravoBiasing<P, Core, Revocation, Slots>;
+};
+
 }  // namespace lockswap

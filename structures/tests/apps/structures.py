@@ -8,11 +8,13 @@ of speed. Exit status 1 if a test fails.
 """
 
 import math
+import re
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(1, str(Path(__file__).resolve().parents[3] / "tests/apps"))
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(1, str(ROOT / "tests/apps"))
 
 from programs import (
     FULL,
@@ -46,8 +48,32 @@ PROGRAMS = {
 }
 
 
+VARIANTS = re.findall(r'^VARIANT\("([^"]+)"', (ROOT / "structures/src/variants/list.def").read_text(), re.MULTILINE)
+
+
 def test_each_runs() -> None:
     each_runs(PROGRAMS)
+
+
+def test_each_variant_keeps_threads_apart() -> None:
+    need(len(VARIANTS) > 10, f"the list has {VARIANTS}")
+    for lock in (*VARIANTS, "pthread"):
+        start = f"variants --lock {lock} --slots 64 --seconds 0.04"
+        for line, kinds in (
+            ("--work pairs --tails 0.02 --threads 3 --writes 0.2 --inside 20", ("read", "write")),
+            ("--work interference --tails 0.02 --threads 3 --locks 200", ("read",)),
+            ("--work locktorture --read-hold 0.002 --write-hold 0.002", ("read", "write")),
+        ):
+            try:
+                sound(values(f"{start} {line}"), kinds)
+            except AssertionError as error:
+                raise AssertionError(f"{start} {line}: {error}") from None
+
+
+def test_variants_run_each_work() -> None:
+    for work, kinds in (("rwbench", ("read", "write")), ("alternator", ("read",))):
+        line = f"variants --lock bravo-2d --work {work} --seconds 0.05 --tails 0.05 --threads 2 --writes 0.3"
+        sound(values(line), kinds)
 
 
 def test_each_range_lock() -> None:
