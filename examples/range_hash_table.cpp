@@ -86,7 +86,7 @@ class HashTable {
   // f(buckets) with the buckets of both keys, and those between them, exclusively.
   template <class F>
   bool with_buckets(Key one, Key other, F f) {
-    const auto [low, high] = std::minmax(hash(one), hash(other));
+    const auto [low, high] = std::minmax({hash(one), hash(other)});
     for (;;) {
       // Only a hint until the range is held: then the table can't be resized.
       const std::uint64_t count = count_.load(std::memory_order_relaxed);
