@@ -74,6 +74,7 @@ WORKLOADS = (
     "malloc",
     "psearchy",
     "dedup",
+    "stack",
 )
 
 

@@ -118,7 +118,7 @@ void let_threads_work(unsigned deferral) {
     std::vector<int> forwards, backwards, both;
   };
   long walks = 0;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(150);
   while (std::chrono::steady_clock::now() < end || walks < 100) {
     Seen seen;
     list_section(
