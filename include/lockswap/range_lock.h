@@ -84,16 +84,18 @@ enum {
   LOCKSWAP_RANGE_PREFER_WRITERS = 1  /**< The writer. */
 };
 
-/* --- Attributes. Defaults: the implementation that LOCKSWAP_RANGE names, else list-rw; fair;
- * readers preferred. Thread-safe as long as no two threads use one object. */
+/* --- Attributes. Defaults: the implementation that LOCKSWAP_RANGE names, else list-rw; what its
+ * name says of fairness and preference, else fair, readers preferred. Thread-safe as long as no two
+ * threads use one object. */
 
 /** Sets all attributes to their defaults. */
 int lockswap_range_lock_attr_init(lockswap_range_lock_attr* attr);
 /** Chooses the implementation.
  * "list-ex": every range is exclusive. "list-rw": shared and exclusive. "sharded-rw": the
  * same for many ranges. For comparison "lustre-ex", "kernel-rw", "pnova-rw", "pnova-rw:LOCK",
- * "rwlock", "rwlock:LOCK" (see above; LOCK: a reader-writer lock of lockswap). In any case of
- * letters. EINVAL: there is none of that name.
+ * "rwlock", "rwlock:LOCK" (see above; LOCK: a reader-writer lock of lockswap). Behind the name of a
+ * list, ":unfair" and ":writers-first" say what the next two functions do, which override them. In
+ * any case of letters. EINVAL: there is none of that name.
  * ENOTSUP: that LOCK cannot be used here. */
 int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr, const char* name);
 /** Chooses fairness.

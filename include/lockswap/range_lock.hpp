@@ -75,15 +75,17 @@ class range_lock {
  public:
   /// Makes a lock with the default attributes.
   range_lock() noexcept = default;
-  /// Makes a lock with these attributes. `segment` is in units, and 0 means the default. Throws
-  /// std::system_error if there is no implementation of that name.
+  /// Makes a lock with these attributes. `segment` is in units, and 0 means the default. What is
+  /// left at its default is as the implementation's name says. Throws std::system_error if there is
+  /// no implementation of that name.
   explicit range_lock(const char* implementation, bool fair = true,
                       int preference = LOCKSWAP_RANGE_PREFER_READERS, std::uint64_t segment = 0) {
     lockswap_range_lock_attr attr;
     check(lockswap_range_lock_attr_init(&attr));
     check(lockswap_range_lock_attr_set_implementation(&attr, implementation));
-    check(lockswap_range_lock_attr_set_fair(&attr, fair ? 1 : 0));
-    check(lockswap_range_lock_attr_set_preference(&attr, preference));
+    if (!fair) check(lockswap_range_lock_attr_set_fair(&attr, 0));
+    if (preference != LOCKSWAP_RANGE_PREFER_READERS)
+      check(lockswap_range_lock_attr_set_preference(&attr, preference));
     if (segment != 0) check(lockswap_range_lock_attr_set_segment(&attr, segment));
     check(lockswap_range_lock_init(&lock_, &attr));
   }

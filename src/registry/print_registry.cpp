@@ -154,6 +154,12 @@ void print(const lockswap::RangeLockInfo& lock, const lockswap::Config&) {
   field("source", lock.source);
   field("fairness", lock.fairness);
   flag("of_rwlocks", lock.of_rwlocks);
+  const char* words[std::size(lockswap::kRangeWords) + 1] = {};
+  int n = 0;
+  for (const lockswap::RangeWord& word : lockswap::kRangeWords) {
+    if (lock.takes.*word.option) words[n++] = word.name;
+  }
+  list("words", words);
 }
 
 void print(const lockswap::Option& option, const lockswap::Config&) {

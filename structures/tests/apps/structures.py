@@ -100,6 +100,7 @@ WORKLOADS = (
     "malloc",
     "psearchy",
     "dedup",
+    "stack",
 )
 
 
@@ -304,7 +305,7 @@ def test_a_range_needs_less_than_locks_in_nodes() -> None:
 STRUCTURES = {
     "list": ("rlu", "rlu_deferred", "rcu_memb_call", "rcu_bp_sync", "harris_leaky", "harris_hazard", "rwlock"),
     "hash": ("rlu", "rlu_deferred", "rcu_qsbr_call", "rcu_qsbr_sync", "harris_hazard", "rculfhash", "rwlock"),
-    "double": ("rlu", "rlu_deferred", "rwlock"),
+    "double": ("rlu", "rlu_deferred", "rcu_memb_call", "rcu_qsbr_call", "rwlock"),
     "resizable": ("rlu", "rlu_deferred", "triplett", "rculfhash"),
     "citrus": ("rlu", "rlu_deferred", "rcu_memb", "rcu_qsbr", "rwlock"),
 }
@@ -355,8 +356,12 @@ def test_ldubench() -> None:
     trace = f" --trace {apps}/traces/build.proctrace.gz"
     for mix in (
         "aim7",
+        "aim7 --work 1 --crossover 2",
         "exim",
+        "exim --work 1 --spool 2",
         "lmbench",
+        "lmbench-exec",
+        "lmbench-sh",
         "trace" + trace,
         "exim --memory",
         "trace --memory" + trace,
@@ -370,8 +375,9 @@ def test_ldubench() -> None:
                 need(name == "pldu" or found[f"pldu_to_{name}"] > 0, f"no ratio to {name}: {found}")
                 times = [found[f"{name}_{kind}"] for kind in ("user", "system", "idle")]
                 need(0 < sum(times) < 1.6 and min(times) >= 0, f"{name}: processors' time: {found}")
-                for kind in ("file", "anonymous"):
+                for kind in ("file", "anonymous", "spool"):
                     need(0 <= found[f"{name}_wait_{kind}"] <= 1, f"{name}: time in waits: {found}")
+                need("--crossover" not in mix or found[f"{name}_users"] in (1, 2), f"{name}: users: {found}")
             # What lives for a moment is mostly taken back before anybody looks.
             if mix == "exim":
                 need(found["pldu_absorbed"] > 0.3, f"nothing was absorbed: {found}")
@@ -432,6 +438,9 @@ def test_bad_input() -> None:
                 "ldubench --mix trace": "--trace",
                 f"ldubench --mix trace --trace {apps}/traces/grow.py": "lockswap-process-trace 1",
                 "ldubench --reads 1": "--reads",
+                "ldubench --mix lmbench --work 1": "--work",
+                "ldubench --spool 2": "--spool",
+                "ldubench --mix exim --crossover 2": "--crossover",
             }
         )
 

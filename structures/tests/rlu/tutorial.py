@@ -1,5 +1,5 @@
 """The program of the tutorial in docs/rlu.md compiles, with and without checks, and prints what the page says.
-The example in docs/rlu-structures.md compiles."""
+The other examples there and in docs/rlu-structures.md compile."""
 
 import os
 import re
@@ -29,6 +29,12 @@ def main() -> int:
             ran = subprocess.run([Path(folder) / "tutorial"], env=env, check=True, capture_output=True, text=True)
             if ran.stdout.strip() != printed[1]:
                 sys.exit(f"the program printed {ran.stdout!r}, and not {printed[1]!r}")
+    lists = page[program.end() :]
+    example = re.search(r"^```c\n(.*?)^```$", lists, re.DOTALL | re.MULTILINE)
+    if example is None:
+        sys.exit("structures/docs/rlu.md has no example of a list")
+    words = ["cc", "-std=gnu99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c"]
+    subprocess.run([*words, "-I", STRUCTURES / "include", "-"], input=example[1], text=True, check=True)
     example = re.search(
         r"^```cpp\n(.*?)^```$", (STRUCTURES / "docs/rlu-structures.md").read_text(), re.DOTALL | re.MULTILINE
     )
