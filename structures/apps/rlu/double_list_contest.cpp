@@ -7,5 +7,6 @@ bench::Contest bench::double_list_contest() {
       {"rlu", sorted<RluDoubleList>},
       {"rlu-deferred", sorted<RluDoubleList>, true},
       {"rwlock", sorted<Guarded<PlainDoubleList>>},
+      {"mutex", sorted<Guarded<PlainDoubleList, Mutex>>},
   };
 }
