@@ -2,11 +2,11 @@
 // F. Kaashoek, N. Zeldovich, ASPLOS 2012, section 3).
 //
 // --structure path: the Bonsai tree with full path copying; rotations: with the paper's
-// optimisation; map: std::map under a pthread_rwlock_t; map-mutex: the same under a pthread_mutex_t;
-// ranges, nodes: the skip lists of skiplist;
-// citrus: the tree under Read-Log-Update. Where there is liburcu: path-memb, path-qsbr: the Bonsai
-// tree with its grace periods; plain-memb, plain-qsbr: a tree of the same shape, on it alone.
-// Readers of Bonsai trees take no lock; their writers take a mutex.
+// optimisation; map, map-mutex: std::map under a pthread_rwlock_t, or under a pthread_mutex_t;
+// ranges, nodes: the skip lists of skiplist; citrus: the tree under Read-Log-Update. Where there is
+// liburcu: path-memb, path-qsbr: the Bonsai tree with its grace periods; plain-memb, plain-qsbr: a
+// tree of the same shape, on it alone. Readers of Bonsai trees take no lock; their writers take a
+// mutex.
 // The map is filled with --regions random keys of twice as many; then each operation takes a random
 // key. Half of the updates insert, and half erase.
 //

@@ -9,9 +9,8 @@
 ///   current.exchange(fresh, std::memory_order_acq_rel)->retire();           // a writer
 ///
 /// A region of protection is a section. So regions nest, mix with sections that use objects of
-/// rlu.h, and never wait. There is one domain for the process, as in the standard. What the names do
-/// is what they do there, but for what has an error here: a wait inside of a region ends the
-/// program, where the standard's behaviour is undefined.
+/// rlu.h, and never wait. There is one domain for the process, as in the standard. The names mean
+/// what they mean there, but a wait inside of a region, which is undefined there, ends the program.
 #pragma once
 
 #include <cstddef>

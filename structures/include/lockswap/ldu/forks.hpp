@@ -88,8 +88,9 @@ class members {
   }
   void wait_for_all() {
     each([](member<P>& m) {
-      for (unsigned round = 0; !m.is_whole(); ++round)
-        P::step_aside(round);
+      unsigned round = 0;
+      while (!m.is_whole())
+        P::step_aside(round++);
     });
   }
   void renew() {

@@ -166,8 +166,9 @@ class basic_ldu_logs {
     for (std::size_t i = 0; i < P::kThreads; ++i) {
       row* const r = row_at(i);
       // seq_cst: the fork's second step. acquire: what went into the log; pairs with leave_gate.
-      for (unsigned n = 0; r != nullptr && r->passed.load(std::memory_order_seq_cst) != 0; ++n)
-        P::step_aside(n);
+      unsigned round = 0;
+      while (r != nullptr && r->passed.load(std::memory_order_seq_cst) != 0)
+        P::step_aside(round++);
     }
     members_.wait_for_all();
   }
