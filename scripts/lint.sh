@@ -48,11 +48,14 @@ lint_prose() { "$BUILD/venv/bin/python" scripts/check_prose.py; }
 
 lint_symbols() {
   local tree=${BUILD#"$ROOT"/} check=("$BUILD/venv/bin/python" scripts/check_symbols.py)
-  cmake --build "$BUILD" --target liblockswap.so lockswap_api lockswap_structures liblockswap-audit.so liblockswap-fuzz.so >/dev/null &&
+  cmake --build "$BUILD" --target liblockswap.so lockswap_api lockswap_structures lockswap_structures_checked \
+    liblockswap-audit.so liblockswap-fuzz.so >/dev/null &&
     "${check[@]}" "$tree/liblockswap.so" "$tree/interpose/liblockswap.map" LOCKSWAP_OLDEST_GLIBC &&
     "${check[@]}" "$tree/liblockswap_api.so" "$tree/interpose/api/liblockswap_api.map" LOCKSWAP_OLDEST_GLIBC_OF_API &&
     "${check[@]}" "$tree/liblockswap_structures.so" structures/src/library/liblockswap_structures.map \
       LOCKSWAP_OLDEST_GLIBC_OF_API &&
+    "${check[@]}" "$tree/liblockswap_structures-checked.so" \
+      "$tree/structures/src/liblockswap_structures-checked.map" LOCKSWAP_OLDEST_GLIBC_OF_API &&
     "${check[@]}" "$tree/liblockswap-audit.so" "$tree/audit/liblockswap-audit.map" LOCKSWAP_OLDEST_GLIBC &&
     "${check[@]}" "$tree/liblockswap-fuzz.so" "$tree/fuzz/liblockswap-fuzz.map" LOCKSWAP_OLDEST_GLIBC
 }

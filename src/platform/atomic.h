@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "platform/sanitizers.h"
+
 namespace lockswap {
 
 using Order = std::memory_order;
@@ -31,16 +33,36 @@ class NativeAtomic {
   NativeAtomic(const NativeAtomic&) = delete;
   NativeAtomic& operator=(const NativeAtomic&) = delete;
 
-  T load(Order o) const noexcept { return a_.load(o); }
-  void store(T v, Order o) noexcept { a_.store(v, o); }
-  T exchange(T v, Order o) noexcept { return a_.exchange(v, o); }
-  bool compare_exchange(T& expected, T desired, Order success) noexcept {
-    return a_.compare_exchange_strong(expected, desired, success, std::memory_order_relaxed);
+  T load(Order o) const noexcept { return after(a_.load(o), o); }
+  void store(T v, Order o) noexcept {
+    Sanitizers::before(this, o);
+    a_.store(v, o);
   }
-  T fetch_add(T v, Order o) noexcept { return a_.fetch_add(v, o); }
-  T fetch_sub(T v, Order o) noexcept { return a_.fetch_sub(v, o); }
-  T fetch_or(T v, Order o) noexcept { return a_.fetch_or(v, o); }
-  T fetch_and(T v, Order o) noexcept { return a_.fetch_and(v, o); }
+  T exchange(T v, Order o) noexcept {
+    Sanitizers::before(this, o);
+    return after(a_.exchange(v, o), o);
+  }
+  bool compare_exchange(T& expected, T desired, Order success) noexcept {
+    Sanitizers::before(this, success);
+    return after(a_.compare_exchange_strong(expected, desired, success, std::memory_order_relaxed),
+                 success);
+  }
+  T fetch_add(T v, Order o) noexcept {
+    Sanitizers::before(this, o);
+    return after(a_.fetch_add(v, o), o);
+  }
+  T fetch_sub(T v, Order o) noexcept {
+    Sanitizers::before(this, o);
+    return after(a_.fetch_sub(v, o), o);
+  }
+  T fetch_or(T v, Order o) noexcept {
+    Sanitizers::before(this, o);
+    return after(a_.fetch_or(v, o), o);
+  }
+  T fetch_and(T v, Order o) noexcept {
+    Sanitizers::before(this, o);
+    return after(a_.fetch_and(v, o), o);
+  }
 
   // A relaxed load and a comparison in one instruction; compilers make two of it.
   [[gnu::always_inline]] bool is(T v) const noexcept {
@@ -77,6 +99,12 @@ class NativeAtomic {
   }
 
  private:
+  template <class R>
+  [[gnu::always_inline]] R after(R result, Order o) const noexcept {
+    Sanitizers::after(this, o);
+    return result;
+  }
+
   std::atomic<T> a_{};
   static_assert(std::atomic<T>::is_always_lock_free);
 };

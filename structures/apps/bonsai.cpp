@@ -2,10 +2,11 @@
 // F. Kaashoek, N. Zeldovich, ASPLOS 2012, section 3).
 //
 // --structure path: the Bonsai tree with full path copying; rotations: with the paper's
-// optimisation; map: std::map under a pthread_rwlock_t; ranges, nodes: the skip lists of skiplist;
-// citrus: the tree under Read-Log-Update. Where there is liburcu: path-memb, path-qsbr: the Bonsai
-// tree with its grace periods; plain-memb, plain-qsbr: a tree of the same shape, on it alone.
-// Readers of Bonsai trees take no lock; their writers take a mutex.
+// optimisation; map, map-mutex: std::map under a pthread_rwlock_t, or under a pthread_mutex_t;
+// ranges, nodes: the skip lists of skiplist; citrus: the tree under Read-Log-Update. Where there is
+// liburcu: path-memb, path-qsbr: the Bonsai tree with its grace periods; plain-memb, plain-qsbr: a
+// tree of the same shape, on it alone. Readers of Bonsai trees take no lock; their writers take a
+// mutex.
 // The map is filled with --regions random keys of twice as many; then each operation takes a random
 // key. Half of the updates insert, and half erase.
 //
@@ -42,6 +43,26 @@ namespace {
 using namespace bench;
 using lockswap::copies;
 
+class Rwlock {
+ public:
+  void lock_shared() { must(pthread_rwlock_rdlock(&lock_), "pthread_rwlock_rdlock"); }
+  void lock() { must(pthread_rwlock_wrlock(&lock_), "pthread_rwlock_wrlock"); }
+  void unlock() { must(pthread_rwlock_unlock(&lock_), "pthread_rwlock_unlock"); }
+
+ private:
+  pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
+};
+class Mutex {
+ public:
+  void lock_shared() { lock(); }
+  void lock() { must(pthread_mutex_lock(&lock_), "pthread_mutex_lock"); }
+  void unlock() { must(pthread_mutex_unlock(&lock_), "pthread_mutex_unlock"); }
+
+ private:
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+template <class Lock>
 class LockedMap {
  public:
   struct Hand {
@@ -49,27 +70,27 @@ class LockedMap {
   };
   static void attach() {}
   bool contains(Hand&, std::uint32_t key) {
-    must(pthread_rwlock_rdlock(&lock_), "pthread_rwlock_rdlock");
+    lock_.lock_shared();
     const bool found = map_.find(key) != map_.end();
-    must(pthread_rwlock_unlock(&lock_), "pthread_rwlock_unlock");
+    lock_.unlock();
     return found;
   }
   bool insert(Hand&, std::uint32_t key) {
-    must(pthread_rwlock_wrlock(&lock_), "pthread_rwlock_wrlock");
+    lock_.lock();
     const bool done = map_.emplace(key, key).second;
-    must(pthread_rwlock_unlock(&lock_), "pthread_rwlock_unlock");
+    lock_.unlock();
     return done;
   }
   bool erase(Hand&, std::uint32_t key) {
-    must(pthread_rwlock_wrlock(&lock_), "pthread_rwlock_wrlock");
+    lock_.lock();
     const bool done = map_.erase(key) == 1;
-    must(pthread_rwlock_unlock(&lock_), "pthread_rwlock_unlock");
+    lock_.unlock();
     return done;
   }
   Shape shape() { return {.regions = map_.size()}; }
 
  private:
-  pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
+  Lock lock_;
   std::map<std::uint32_t, std::uint32_t> map_;
 };
 
@@ -211,7 +232,8 @@ struct Entry {
 const Entry kStructures[] = {
     {"path", run<Bonsai<copies::path, OwnPeriods>>},
     {"rotations", run<Bonsai<copies::rotations, OwnPeriods>>},
-    {"map", run<LockedMap>},
+    {"map", run<LockedMap<Rwlock>>},
+    {"map-mutex", run<LockedMap<Mutex>>},
     {"ranges", run<SkipList<RangesSkipList>>},
     {"nodes", run<SkipList<NodeLocksSkipList>>},
     {"citrus", run<Citrus>},

@@ -101,13 +101,14 @@ def test_everything_is_there(trees: dict[str, Path]) -> None:
         "lib/liblockswap_api.so.1",
         "lib/liblockswap_structures.so",
         "lib/liblockswap_structures.so.1",
+        "lib/liblockswap_structures-checked.so",
     }
     headers = {
         f"include/{path.relative_to(ROOT / tree / 'include')}"
         for tree in ("", "structures")
         for path in (ROOT / tree / "include").rglob("*.h*")
     }
-    packages = {f"lib/pkgconfig/{name}.pc" for name in ("lockswap", "lockswap-structures")}
+    packages = {f"lib/pkgconfig/lockswap{name}.pc" for name in ("", "-structures", "-structures-checked")}
     packages |= {f"lib/cmake/{name}/{name}Config.cmake" for name in ("lockswap", "lockswap-structures")}
     pages = {"share/man/man7/liblockswap.7"}
     if shutil.which("doxygen"):
@@ -195,7 +196,8 @@ def test_consumer_of_structures_by_pkg_config(trees: dict[str, Path], name: str,
 def test_consumer_of_structures_by_find_package(trees: dict[str, Path], name: str, tmp_path: Path) -> None:
     call("cmake", "-G", "Ninja", "-S", STRUCTURES_CONSUMER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={trees[name]}")
     call("cmake", "--build", tmp_path)
-    assert alone(tmp_path / "section") == "read\n"
+    for program in ("section", "section_checked"):
+        assert alone(tmp_path / program) == "read\n"
 
 
 def test_the_bonsai_tree_needs_its_headers_alone(trees: dict[str, Path], tmp_path: Path) -> None:

@@ -10,5 +10,6 @@ bench::Contest bench::citrus_contest() {
       {"rcu-memb", sorted<RcuCitrus<Memb>>},
       {"rcu-qsbr", sorted<RcuCitrus<Qsbr>>},
       {"rwlock", sorted<Guarded<PlainTree>>},
+      {"mutex", sorted<Guarded<PlainTree, Mutex>>},
   };
 }

@@ -11,5 +11,6 @@ bench::Contest bench::double_list_contest() {
       {"rcu-memb-sync", sorted<RcuDoubleList<Memb, Freeing::wait>>},
       {"rcu-qsbr-call", sorted<RcuDoubleList<Qsbr, Freeing::call>>},
       {"rwlock", sorted<Guarded<PlainDoubleList>>},
+      {"mutex", sorted<Guarded<PlainDoubleList, Mutex>>},
   };
 }

@@ -1,4 +1,4 @@
-// Plain structures under one rwlock: under lockswap, any lock of its registry.
+// Plain structures under one rwlock or mutex: under lockswap, any lock of its registry.
 #pragma once
 
 #include <pthread.h>
@@ -19,29 +19,40 @@ class Rwlock {
  private:
   pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
 };
+class Mutex {
+ public:
+  void lock() { pthread_mutex_lock(&lock_); }
+  void lock_shared() { lock(); }
+  void unlock() { pthread_mutex_unlock(&lock_); }
+
+ private:
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
+};
+template <class Lock>
 class Shared {
  public:
-  explicit Shared(Rwlock& lock) : lock_(lock) { lock_.lock_shared(); }
+  explicit Shared(Lock& lock) : lock_(lock) { lock_.lock_shared(); }
   ~Shared() { lock_.unlock(); }
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
 
  private:
-  Rwlock& lock_;
+  Lock& lock_;
 };
+template <class Lock>
 class Alone {
  public:
-  explicit Alone(Rwlock& lock) : lock_(lock) { lock_.lock(); }
+  explicit Alone(Lock& lock) : lock_(lock) { lock_.lock(); }
   ~Alone() { lock_.unlock(); }
   Alone(const Alone&) = delete;
   Alone& operator=(const Alone&) = delete;
 
  private:
-  Rwlock& lock_;
+  Lock& lock_;
 };
 
 // Plain must be a set that one thread uses.
-template <class Plain>
+template <class Plain, class Lock = Rwlock>
 class Guarded {
  public:
   explicit Guarded(std::size_t buckets) : set_(buckets) {}
@@ -79,7 +90,7 @@ class Guarded {
   }
 
  private:
-  Rwlock lock_;
+  Lock lock_;
   Plain set_;
 };
 

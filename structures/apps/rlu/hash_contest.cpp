@@ -19,5 +19,6 @@ bench::Contest bench::hash_contest() {
       {"harris-hazard", unsorted<HarrisMichaelHash<Hazards>>},
       {"rculfhash", unsorted<RcuLfHash<Memb>>},
       {"rwlock", unsorted<Guarded<PlainHash>>},
+      {"mutex", unsorted<Guarded<PlainHash, Mutex>>},
   };
 }

@@ -17,5 +17,6 @@ bench::Contest bench::list_contest() {
       {"harris-leaky", sorted<HarrisMichaelList<Leak>>},
       {"harris-hazard", sorted<HarrisMichaelList<Hazards>>},
       {"rwlock", sorted<Guarded<PlainList>>},
+      {"mutex", sorted<Guarded<PlainList, Mutex>>},
   };
 }

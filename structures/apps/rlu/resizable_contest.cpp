@@ -1,4 +1,5 @@
 #include "rlu/contestant_of.h"
+#include "rlu/guarded_sets.h"
 #include "rlu/rculfhash.h"
 #include "rlu/rlu_sets.h"
 #include "rlu/triplett.h"
@@ -9,5 +10,7 @@ bench::Contest bench::resizable_contest() {
       {"rlu-deferred", unsorted<RluResizable>, true},
       {"triplett", unsorted<TriplettHash<Memb>>},
       {"rculfhash", unsorted<RcuLfHash<Memb>>},
+      {"rwlock", unsorted<Guarded<PlainHash>>},
+      {"mutex", unsorted<Guarded<PlainHash, Mutex>>},
   };
 }

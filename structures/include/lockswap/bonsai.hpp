@@ -56,6 +56,13 @@ concept rcu_domain = requires(D& d, typename D::reader& r, typename D::period& p
   d.wait(p);
 };
 
+// C++26's name: waits for the sections that have begun. Not in a section.
+template <rcu_domain D>
+void rcu_synchronize(D& domain) {
+  auto period = domain.close();
+  domain.wait(period);
+}
+
 enum class copies : std::uint8_t { path, rotations };
 
 // Keys and values are copied byte by byte, and never destroyed.

@@ -64,10 +64,18 @@ concept ldu_structure = requires(S& s, typename S::object& o) {
   s.remove(o);
 };
 
-// `Lock` has lock, try_lock and unlock. If it has lock_shared and unlock_shared, readers use these.
+// A lock of a structure. If it has lock_shared and unlock_shared besides, readers use these.
+template <class L>
+concept ldu_lock = std::default_initializable<L> && requires(L& l) {
+  l.lock();
+  { l.try_lock() } -> std::convertible_to<bool>;
+  l.unlock();
+};
+
 template <class Structure, class Lock = std::shared_mutex, class P = ldu_machine>
 class ldu final : ldu_parts::owner<P> {
   static_assert(ldu_structure<Structure, P>);
+  static_assert(ldu_lock<Lock>);
   using word = typename P::template atomic<std::uint64_t>;
   using slot = ldu_parts::slot<P>;
   using chain = ldu_parts::chain<Structure, P>;

@@ -2,11 +2,12 @@
 //
 // Paper: LDU, section 3.5.4, which quotes OpLog (S. Boyd-Wickizer, F. Kaashoek, R. Morris,
 //   N. Zeldovich, "OpLog: a library for scaling update-heavy data structures", 2014).
+// Calls: those of ldu.hpp; objects need no hook.
 // Idea: each update takes a stamp of the structure's clock, and goes as a record to its thread's
 //   ring. A reader takes the lock, merges the rings by their stamps, and does all that is older
 //   than its own stamp.
 // What that gives beyond ldu.hpp: a read is one state of the structure, as if updates and reads had
-//   come one after the other. Objects need no hook.
+//   come one after the other.
 // What it costs: the clock is written by each update, nothing is absorbed, and a reader looks at
 //   the ring of each thread.
 // Order: an update moves the clock with release, and a reader reads it with acquire. So a reader
@@ -29,9 +30,17 @@
 
 namespace lockswap {
 
+template <class S>
+concept ldu_stamped_structure = requires(S& s, typename S::object& o) {
+  s.insert(o);
+  s.remove(o);
+};
+
 template <class Structure, class Lock = std::shared_mutex, class P = ldu_machine,
           std::size_t kLimit = 64>
 class ldu_stamped final : ldu_parts::member<P> {
+  static_assert(ldu_stamped_structure<Structure>);
+  static_assert(ldu_lock<Lock>);
   using word = typename P::template atomic<std::uint64_t>;
   static constexpr bool kShares = requires(Lock & l) {
     l.lock_shared();
@@ -42,6 +51,7 @@ class ldu_stamped final : ldu_parts::member<P> {
   using object = typename Structure::object;
   using logs = basic_ldu_logs<P>;
   using thread = typename logs::thread;
+  static constexpr std::uint32_t default_limit = kLimit;
 
   template <class... Args>
   explicit ldu_stamped(logs& of, Args&&... structure)
@@ -105,6 +115,16 @@ class ldu_stamped final : ldu_parts::member<P> {
   void apply() {
     exclusive([](Structure&) {});
   }
+  // As ldu.hpp's: of all that was applied. Nothing is absorbed, and each update of a thread with a
+  // place is logged.
+  ldu_counts counts() {
+    return exclusive([this](Structure&) { return counts_.get(); });
+  }
+  // An update that finds so many records in its thread's ring applies them, with the lock. From 1
+  // to the size of a ring, which larger limits mean. Before the structure is used.
+  void set_limit(std::uint32_t records) noexcept {
+    limit_ = records < kLimit ? records : static_cast<std::uint32_t>(kLimit);
+  }
 
  private:
   struct record {
@@ -154,17 +174,28 @@ class ldu_stamped final : ldu_parts::member<P> {
     ring& r = ring_of(me.index_);
     const std::uint64_t n = r.added.load(std::memory_order_relaxed);  // its own
     // acquire: the record that stood there was read; pairs with apply_all.
-    if (n - r.done.load(std::memory_order_acquire) == kLimit) apply();
+    if (n - r.done.load(std::memory_order_acquire) >= limit_) apply();
     record& to = r.records[n % kLimit];
     // release: what this thread knows to be finished; pairs with apply_all.
     to.stamp.set(clock_.fetch_add(1, std::memory_order_release));
     to.what_object.set(&o);
     to.what.set(what);
     r.added.store(n + 1, std::memory_order_release);  // the record; pairs with apply_all
+    ldu_counts c = me.row_->counts.get();
+    ++c.updates;
+    ++c.logged;
+    me.row_->counts.set(c);
   }
 
   void update_alone(object& o, std::uint64_t what) {
-    exclusive([&](Structure& s) { perform(s, o, what); });
+    exclusive([&](Structure& s) {
+      perform(s, o, what);
+      count(changes(what), 0);
+    });
+  }
+  // As ldu.hpp counts: to free an object is no update of the structure.
+  static std::uint64_t changes(std::uint64_t what) noexcept {
+    return (what & (ldu_parts::kInsert | ldu_parts::kRemove)) != 0 ? 1 : 0;
   }
   static void perform(Structure& s, object& o, std::uint64_t what) noexcept {
     if ((what & ldu_parts::kInsert) != 0) s.insert(o);
@@ -173,7 +204,13 @@ class ldu_stamped final : ldu_parts::member<P> {
       if ((what & ldu_parts::kDead) != 0) s.free(o);
     }
   }
-  // Under the lock.
+  // Under the lock, as apply_all.
+  void count(std::uint64_t updates, std::uint64_t logged) noexcept {
+    ldu_counts c = counts_.get();
+    c.updates += updates;
+    c.logged += logged;
+    counts_.set(c);
+  }
   void apply_all() noexcept {
     struct cursor {
       ring* r;
@@ -183,29 +220,33 @@ class ldu_stamped final : ldu_parts::member<P> {
     // acquire: what was finished before the updates that are to be done; pairs with update.
     const std::uint64_t now = clock_.load(std::memory_order_acquire);
     std::array<cursor, P::kThreads> open;
-    std::size_t count = 0;
+    std::size_t rings = 0;
     for (const word& w : rings_) {
       ring* r = at(w);
       if (r == nullptr) continue;
       const std::uint64_t done = r->done.load(std::memory_order_relaxed);  // under the lock
       const std::uint64_t end = r->added.load(std::memory_order_acquire);  // pairs with update
-      if (done != end) open[count++] = {r, done, end};
+      if (done != end) open[rings++] = {r, done, end};
     }
+    std::uint64_t updates = 0, logged = 0;
     for (;;) {
       cursor* least = nullptr;
-      for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t i = 0; i < rings; ++i) {
         cursor& c = open[i];
         if (c.next == c.end || c.top().stamp.get() >= now) continue;
         if (least == nullptr || c.top().stamp.get() < least->top().stamp.get()) least = &c;
       }
       if (least == nullptr) break;
       perform(structure_, *least->top().what_object.get(), least->top().what.get());
+      updates += changes(least->top().what.get());
+      ++logged;
       ++least->next;
     }
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < rings; ++i) {
       // release: the records were read; pairs with update.
       open[i].r->done.store(open[i].next, std::memory_order_release);
     }
+    if (logged != 0) count(updates, logged);
   }
 
   // --- forks. An update that a fork cuts short is in no ring yet: in the child it has not begun.
@@ -216,8 +257,10 @@ class ldu_stamped final : ldu_parts::member<P> {
   void renew() override { new (&lock_) Lock{}; }
 
   logs& logs_;
+  std::uint32_t limit_ = default_limit;
   word clock_{};
   std::array<word, P::kThreads> rings_{};
+  typename P::template plain<ldu_counts> counts_;  // under the lock
   Lock lock_{};
   Structure structure_;
 };

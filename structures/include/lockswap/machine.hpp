@@ -12,13 +12,7 @@
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define LOCKSWAP_MACHINE_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LOCKSWAP_MACHINE_TSAN 1
-#endif
-#endif
+#include "lockswap/sanitizers.h"
 
 namespace lockswap {
 
@@ -61,7 +55,7 @@ struct real_machine {
   }
   static void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
   static void full_fence() noexcept {
-#ifdef LOCKSWAP_MACHINE_TSAN
+#ifdef LOCKSWAP_TSAN
     // ThreadSanitizer knows no fences. An update of one word for all is at least as much.
     static std::atomic<unsigned> word{0};
     word.fetch_add(1, std::memory_order_seq_cst);
@@ -99,11 +93,20 @@ struct real_machine {
       ::operator delete(p);
     }
   }
-  // Between the two no thread looks at it. For the explorer.
+  // Between the two no thread looks at what readers see of it. For the explorer, and for
+  // AddressSanitizer.
   template <class T>
-  static void forbid(T*) noexcept {}
+  static void forbid([[maybe_unused]] T* p) noexcept {
+#ifdef LOCKSWAP_ASAN
+    __asan_poison_memory_region(p, T::bytes_for_readers());
+#endif
+  }
   template <class T>
-  static void permit(T*) noexcept {}
+  static void permit([[maybe_unused]] T* p) noexcept {
+#ifdef LOCKSWAP_ASAN
+    __asan_unpoison_memory_region(p, T::bytes_for_readers());
+#endif
+  }
 };
 
 }  // namespace lockswap

@@ -15,8 +15,10 @@
 //   clock as it was moved, after all that was taken out before.
 //   The reader's fence is left to the kernel (membarrier) where there is one; with fences::full,
 //   or where there is none, readers run it themselves.
-// Cost: a section is a load and two stores; a reader never waits. A period is one call of the
-//   kernel, and once a look at each reader.
+// Readers: a list, under a guard that a period only tries for. So the record of a reader that ends
+//   leaves the list and is freed, and periods look at the readers that there are.
+// Cost: a section is a load and two stores; a section never waits. A period is one call of the
+//   kernel, and once a look at each reader. A reader that begins or ends waits for such a look.
 // Limits: not across fork. If a seccomp filter forbids membarrier after the domain was made, no
 //   period is over any more; fences::full is for programs that set such filters.
 #pragma once
@@ -37,30 +39,23 @@ class quiescence {
   using word = typename P::template atomic<std::uint64_t>;
   struct alignas(64) record {
     word began{};
-    word used{};
     typename P::template plain<std::uint64_t> depth;  // sections of this reader, one in another
-    typename P::template plain<record*> next;         // set before others know the record
-
-    std::uint64_t enter() noexcept {
-      const std::uint64_t before = depth.get();
-      depth.set(before + 1);
-      return before;
-    }
-    std::uint64_t leave() noexcept {
-      depth.set(depth.get() - 1);
-      return depth.get();
-    }
+    // Under the guard.
+    typename P::template plain<record*> next;
+    typename P::template plain<record*> previous;
   };
 
  public:
   // A thread's place; made, used and ended by that thread, before the domain ends.
   class reader {
    public:
-    explicit reader(quiescence& of) : of_(of), me_(of.claim()) {}
-    // release: what the thread read; pairs with claim.
-    ~reader() { me_->used.store(0, std::memory_order_release); }
+    explicit reader(quiescence& of) : of_(of), me_(of.add()) {}
+    ~reader() { of_.drop(me_); }
     reader(const reader&) = delete;
     reader& operator=(const reader&) = delete;
+    // A section without an object of its own, as std::rcu_domain's and for std::scoped_lock.
+    void lock() noexcept { of_.enter(*me_); }
+    void unlock() noexcept { of_.leave(*me_); }
 
    private:
     friend class quiescence;
@@ -70,36 +65,28 @@ class quiescence {
 
   class section {
    public:
-    explicit section(reader& r) noexcept : r_(r) {
-      if (r_.me_->enter() == 0) r_.of_.begin(*r_.me_);
-    }
-    ~section() {
-      if (r_.me_->leave() == 0) r_.of_.end(*r_.me_);
-    }
+    explicit section(reader& r) noexcept : of_(r.of_), me_(*r.me_) { of_.enter(me_); }
+    ~section() { of_.leave(me_); }
     section(const section&) = delete;
     section& operator=(const section&) = delete;
 
    private:
-    reader& r_;
+    quiescence& of_;
+    record& me_;
   };
 
   struct period {
     std::uint64_t end = 0;
-    record* unseen = nullptr;  // from here on readers may be in a section since before the end
+    record* unseen = nullptr;   // from here on readers may be in a section since before the end
+    std::uint64_t dropped = 0;  // when that was found out
     bool fenced = false;
+    bool looked = false;
   };
 
   explicit quiescence(fences f = fences::asymmetric)
       : asymmetric_(f == fences::asymmetric && P::prepare_heavy_fence()) {}
   // No reader is left.
-  ~quiescence() {
-    for (record* r = first(); r != nullptr;) {
-      record* next = r->next.get();
-      r->~record();
-      P::template give<record>(r);
-      r = next;
-    }
-  }
+  ~quiescence() = default;
   quiescence(const quiescence&) = delete;
   quiescence& operator=(const quiescence&) = delete;
 
@@ -110,15 +97,20 @@ class quiescence {
     p.end = clock_.fetch_add(1, std::memory_order_release) + 1;
     return p;
   }
-  // Whether no reader is in a section since before the period's end. Never waits.
+  // Whether no reader is in a section since before the period's end. Never waits: also returns
+  // false while another thread looks, or a reader begins or ends.
   bool is_over(period& p) noexcept {
-    if (!p.fenced && !look_at_all(p)) return false;
-    for (; p.unseen != nullptr; p.unseen = p.unseen->next.get()) {
-      // acquire: pairs with begin and end; what the reader read comes before the node's next use.
-      const std::uint64_t began = p.unseen->began.load(std::memory_order_acquire);
-      if (began != 0 && began <= p.end) return false;
-    }
-    return true;
+    if (!p.fenced && !fence(p)) return false;
+    if (!try_guard()) return false;
+    // A reader that is added later begins behind the fence.
+    if (!p.looked || p.dropped != dropped_.get()) p.unseen = first_.get();
+    p.looked = true;
+    p.dropped = dropped_.get();
+    while (p.unseen != nullptr && has_left(*p.unseen, p))
+      p.unseen = p.unseen->next.get();
+    const bool over = p.unseen == nullptr;
+    unguard();
+    return over;
   }
   // Not in a section.
   void wait(period& p) noexcept {
@@ -127,18 +119,33 @@ class quiescence {
   }
 
  private:
-  bool look_at_all(period& p) noexcept {
-    // The fence of a period.
+  // The fence of a period.
+  bool fence(period& p) noexcept {
     if (asymmetric_) {
       if (!P::heavy_fence()) return false;
     } else {
       P::full_fence();
     }
     p.fenced = true;
-    p.unseen = first();  // a reader that is added later begins behind the fence
+    return true;
+  }
+  static bool has_left(const record& r, const period& p) noexcept {
+    // acquire: pairs with begin and end; what the reader read comes before the node's next use.
+    const std::uint64_t began = r.began.load(std::memory_order_acquire);
+    if (began != 0 && began <= p.end) return false;
     return true;
   }
 
+  void enter(record& me) noexcept {
+    const std::uint64_t depth = me.depth.get();
+    me.depth.set(depth + 1);
+    if (depth == 0) begin(me);
+  }
+  void leave(record& me) noexcept {
+    const std::uint64_t left = me.depth.get() - 1;
+    me.depth.set(left);
+    if (left == 0) end(me);
+  }
   void begin(record& me) noexcept {
     // acquire: what was taken out before close moved the clock. An old time keeps more than needed.
     const std::uint64_t now = clock_.load(std::memory_order_acquire) + 1;
@@ -154,31 +161,49 @@ class quiescence {
     me.began.store(0, std::memory_order_release);  // the reads of the section; pairs with is_over
   }
 
-  record* first() const noexcept {
-    // acquire: pairs with claim.
-    return reinterpret_cast<record*>(first_.load(std::memory_order_acquire));
+  // --- the list of readers
+  bool try_guard() noexcept {
+    std::uint64_t free = 0;
+    return guard_.compare_exchange(free, 1, std::memory_order_acquire);  // pairs with unguard
   }
-  record* claim() {
-    for (record* r = first(); r != nullptr; r = r->next.get()) {
-      std::uint64_t free = 0;
-      // acquire: pairs with ~reader.
-      if (r->used.compare_exchange(free, 1, std::memory_order_acquire)) return r;
-    }
-    auto* r = new (P::template take<record>()) record;
-    r->used.store(1, std::memory_order_relaxed);                  // nobody knows it yet
-    std::uint64_t head = first_.load(std::memory_order_relaxed);  // compared below
-    do {
-      r->next.set(reinterpret_cast<record*>(head));
-      // release: the record; pairs with first.
-    } while (!first_.compare_exchange(head, reinterpret_cast<std::uintptr_t>(r),
-                                      std::memory_order_release));
+  void guard() noexcept {
+    for (unsigned round = 0; !try_guard(); ++round)
+      P::step_aside(round);
+  }
+  // release: the list, and what the readers read that have ended.
+  void unguard() noexcept { guard_.store(0, std::memory_order_release); }
+
+  record* add() {
+    auto* const r = new (P::template take<record>()) record;
+    r->depth.set(0);
+    r->previous.set(nullptr);
+    guard();
+    record* const next = first_.get();
+    r->next.set(next);
+    if (next != nullptr) next->previous.set(r);
+    first_.set(r);
+    unguard();
     return r;
+  }
+  void drop(record* r) noexcept {
+    guard();
+    record* const next = r->next.get();
+    record* const previous = r->previous.get();
+    if (next != nullptr) next->previous.set(previous);
+    previous != nullptr ? previous->next.set(next) : first_.set(next);
+    dropped_.set(dropped_.get() + 1);
+    unguard();
+    r->~record();
+    P::template give<record>(r);
   }
 
   // In a line that changes once a period: each section reads it.
   alignas(64) const bool asymmetric_;
   word clock_{};
-  word first_{};
+  word guard_{};
+  // Under the guard.
+  typename P::template plain<record*> first_;
+  typename P::template plain<std::uint64_t> dropped_;  // readers that have ended
 };
 
 }  // namespace lockswap

@@ -60,7 +60,9 @@
  * lockswap/rlu_inline.h has sections that are entered and left without a call.
  *
  * Link with -llockswap_structures (pkg-config and CMake package lockswap-structures). It works
- * alike with and without a preloaded liblockswap.so.
+ * alike with and without a preloaded liblockswap.so. Under ThreadSanitizer or AddressSanitizer link
+ * with -llockswap_structures-checked (pkg-config lockswap-structures-checked), which says to them
+ * how it orders threads, and which copies a program may still look at.
  *
  * Errors of use. Compiled with LOCKSWAP_RLU_CHECKS defined, a program is stopped by abort() with a
  * line on stderr that has file and line of the call, at: a dereference, a lock, an abort or an
@@ -82,8 +84,20 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "lockswap/sanitizers.h"
+
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+#ifdef LOCKSWAP_TSAN
+/** @cond private */
+/* Only the checked library tells ThreadSanitizer how it orders threads. With the other one a
+ * program would get reports of what is no error, so it does not link. */
+extern const char lockswap_structures_checked_is_needed_under_ThreadSanitizer;
+__attribute__((unused, used)) static const char* const lockswap_structures_checked =
+    &lockswap_structures_checked_is_needed_under_ThreadSanitizer;
+/** @endcond */
 #endif
 
 /* --- Objects (section 3.4) */

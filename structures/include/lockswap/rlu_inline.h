@@ -69,7 +69,7 @@ static inline void lockswap_rlu_light_fence(void) {
   if (__builtin_expect(
           __atomic_load_n((const uint32_t*)lockswap_rlu_process_1.barrier, __ATOMIC_RELAXED) != 0,
           0)) {
-#if defined(__SANITIZE_THREAD__)
+#ifdef LOCKSWAP_TSAN
     /* ThreadSanitizer knows no fences; an update is one. */
     static uint32_t word;
     __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);

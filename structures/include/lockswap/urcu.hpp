@@ -31,16 +31,7 @@
 #include <urcu/urcu-memb.h>
 #include <urcu/urcu-qsbr.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define LOCKSWAP_URCU_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LOCKSWAP_URCU_TSAN 1
-#endif
-#endif
-#ifdef LOCKSWAP_URCU_TSAN
-#include <sanitizer/tsan_interface.h>
-#endif
+#include "lockswap/sanitizers.h"
 
 namespace lockswap {
 
@@ -177,7 +168,7 @@ class urcu_domain {
   // ThreadSanitizer does not see into liburcu: that a section comes before the end of a period is
   // said here. It still sees a node that is used again while a reader is in a section. The place is
   // nobody else's: what is said at a mutex or an atomic is forgotten at its next release.
-#ifdef LOCKSWAP_URCU_TSAN
+#ifdef LOCKSWAP_TSAN
   char ended_;
   void section_ends() noexcept { __tsan_release(&ended_); }
   void ends(period& p) noexcept {

@@ -137,6 +137,11 @@ const char* wrong(int what, void* object) noexcept {
 
 extern "C" {
 
+#if defined(LOCKSWAP_CHECKED) || defined(LOCKSWAP_TSAN)
+LOCKSWAP_EXPORTED extern const char lockswap_structures_checked_is_needed_under_ThreadSanitizer;
+const char lockswap_structures_checked_is_needed_under_ThreadSanitizer = 0;
+#endif
+
 constinit const struct lockswap_rlu_process_1 lockswap_rlu_process_1 = {
     &lockswap::rlu::shared<Native>().clock.now(), lockswap::Process::mark_word(),
     lockswap::Barrier::word()};

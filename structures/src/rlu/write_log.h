@@ -10,6 +10,7 @@
 //   section can know an address in it any more.
 // Space: chunks of kChunk bytes, as many as it takes; an object that is too large for one has a
 //   chunk of its own. clear() keeps kKept of the ordinary ones.
+// Checked builds say to AddressSanitizer which bytes are copies that a program may look at.
 // Deviations: the paper's log has a fixed size, and its entries say which thread they are of. A
 //   reader that has found an entry may look there after the writer has aborted and filled the same
 //   bytes anew, with anything; here it looks at the head of the chunk, which never changes.
@@ -20,6 +21,7 @@
 #include <new>
 
 #include "platform/concept.h"
+#include "platform/sanitizers.h"
 #include "rlu/object.h"
 
 namespace lockswap::rlu {
@@ -62,7 +64,10 @@ class WriteLog {
   Entry* begun() const noexcept { return begun_.last; }
   bool section_is_empty() const noexcept { return end_.last == begun_.last; }
   // Drops the section's entries.
-  void cut() noexcept { end_ = begun_; }
+  void cut() noexcept {
+    if constexpr (Sanitizers::kAreTold) hide_after(begun_);
+    end_ = begun_;
+  }
   // Takes the newest entry back.
   void drop() noexcept {
     Entry* const e = end_.last;
@@ -91,6 +96,7 @@ class WriteLog {
       auto* h = new (at + sizeof(Entry)) Header<P>{};
       h->lock.store(kIsCopy, relaxed);  // relaxed: the object's word or the clock hands it on
       h->size = size;
+      Sanitizers::show(h, sizeof *h + size);
     }
     end_.last = e;
     end_.used += need;
@@ -107,9 +113,11 @@ class WriteLog {
       if (c->bytes == kChunk && kept < kKept) {
         ++kept;
         link = &c->next;
+        Sanitizers::hide(c + 1, c->bytes - sizeof *c);
       } else {
         *link = c->next;
         bytes_ -= c->bytes;
+        Sanitizers::show(c, c->bytes);  // whoever has this memory next
         P::unmap(c, c->bytes);
       }
     }
@@ -144,6 +152,13 @@ class WriteLog {
     if (end_.chunk == nullptr || end_.used + need > end_.chunk->bytes) return false;
     return end_.used + sizeof(Entry) + sizeof(Header<P>) < kChunk;
   }
+  // The program may look at copies alone, and no longer at those behind that place.
+  void hide_after(const Mark& place) const noexcept {
+    const Chunk* c = place.chunk == nullptr ? first_ : place.chunk;
+    std::size_t used = place.chunk == nullptr ? sizeof(Chunk) : place.used;
+    for (; c != nullptr; c = c->next, used = sizeof(Chunk))
+      Sanitizers::hide(reinterpret_cast<const std::byte*>(c) + used, c->bytes - used);
+  }
   // For P::check: where owner_of looks for the head lies the head.
   bool is_in_first_chunk(const Entry* e) const noexcept {
     const auto head = reinterpret_cast<std::uintptr_t>(end_.chunk);
@@ -175,6 +190,7 @@ class WriteLog {
     bytes_ += bytes;
     auto* const c = new (all + before) Chunk{{}, nullptr, bytes};
     c->owner.set(&owner);
+    Sanitizers::hide(c + 1, bytes - sizeof *c);
     return c;
   }
 

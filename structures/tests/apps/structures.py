@@ -39,6 +39,7 @@ PROGRAMS = {
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5": ("find", "update"),
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure rotations --regions 50": ("find", "update"),
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure map": ("find", "update"),
+    "bonsai --seconds 0.1 --tails 0 --threads 3 --updates 0.5 --structure map-mutex": ("find", "update"),
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure ranges": ("find", "update"),
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0 --structure nodes": ("find",),
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure citrus": ("find", "update"),
@@ -303,11 +304,11 @@ def test_a_range_needs_less_than_locks_in_nodes() -> None:
 
 # Sets of rlubench, as they are in the names of its figures.
 STRUCTURES = {
-    "list": ("rlu", "rlu_deferred", "rcu_memb_call", "rcu_bp_sync", "harris_leaky", "harris_hazard", "rwlock"),
-    "hash": ("rlu", "rlu_deferred", "rcu_qsbr_call", "rcu_qsbr_sync", "harris_hazard", "rculfhash", "rwlock"),
-    "double": ("rlu", "rlu_deferred", "rcu_memb_call", "rcu_qsbr_call", "rwlock"),
+    "list": ("rlu", "rlu_deferred", "rcu_memb_call", "rcu_bp_sync", "harris_leaky", "harris_hazard", "rwlock", "mutex"),
+    "hash": ("rlu", "rlu_deferred", "rcu_qsbr_call", "rcu_qsbr_sync", "harris_hazard", "rculfhash", "rwlock", "mutex"),
+    "double": ("rlu", "rlu_deferred", "rcu_memb_call", "rcu_qsbr_call", "rwlock", "mutex"),
     "resizable": ("rlu", "rlu_deferred", "triplett", "rculfhash"),
-    "citrus": ("rlu", "rlu_deferred", "rcu_memb", "rcu_qsbr", "rwlock"),
+    "citrus": ("rlu", "rlu_deferred", "rcu_memb", "rcu_qsbr", "rwlock", "mutex"),
 }
 
 

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <random>
@@ -408,6 +410,74 @@ TYPED_TEST(BonsaiTest, TellsItsSizeToAnyThread) {
 }
 
 // A thread that waits for a reader that sleeps uses hardly any of a processor.
+TEST(Quiescence, OfReadersThatHaveEndedNothingIsKept) {
+  using Counted = lockswap::quiescence<PoorMachine>;
+  const long before = PoorMachine::in_use;
+  {
+    Counted domain;
+    Counted::reader stays(domain);
+    auto period = domain.close();
+    {
+      std::vector<std::unique_ptr<Counted::reader>> crowd;
+      for (int i = 0; i < 2000; ++i)
+        crowd.push_back(std::make_unique<Counted::reader>(domain));
+      const std::scoped_lock region(*crowd[1000]);
+      period = domain.close();
+      EXPECT_FALSE(domain.is_over(period));
+      EXPECT_EQ(PoorMachine::in_use, before + 2001);
+    }
+    // It was at one that is gone.
+    EXPECT_TRUE(domain.is_over(period));
+    EXPECT_EQ(PoorMachine::in_use, before + 1);
+  }
+  EXPECT_EQ(PoorMachine::in_use, before);
+}
+
+TEST(Quiescence, AReaderIsALockForTheStandardsGuards) {
+  Domain domain;
+  Domain::reader me(domain);
+  auto period = domain.close();
+  {
+    const std::scoped_lock outer(me);
+    period = domain.close();
+    {
+      const std::unique_lock inner(me);
+      EXPECT_FALSE(domain.is_over(period));
+    }
+    EXPECT_FALSE(domain.is_over(period));
+  }
+  EXPECT_TRUE(domain.is_over(period));
+  lockswap::rcu_synchronize(domain);
+}
+
+TEST(Quiescence, ReadersComeAndGoBesidePeriods) {
+  Domain domain;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  std::atomic<int*> shared{new int(1)};
+  std::atomic<int> wrong{0};
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        Domain::reader me(domain);
+        const Domain::section inside(me);
+        if (*shared.load(std::memory_order_acquire) != 1) ++wrong;
+      }
+    });
+  }
+  for (int i = 0; i < 300; ++i) {
+    int* const gone = shared.exchange(new int(1), std::memory_order_acq_rel);
+    lockswap::rcu_synchronize(domain);
+    *gone = 0;
+    delete gone;
+  }
+  stop = true;
+  for (auto& t : threads)
+    t.join();
+  delete shared.load();
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(Quiescence, AWaitSleeps) {
   Domain domain;
   std::atomic<bool> in{false};

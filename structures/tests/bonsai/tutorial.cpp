@@ -35,7 +35,7 @@ int main() {
 
   std::uint64_t last_end = 0;
   bool in_order = true;
-  const auto now = map.snapshot_for(me);  // one state; nothing in it is freed while it lives
+  const auto now = map.snapshot_for(me);  // one state, in order
   for (const auto& [start, r] : now) {
     in_order = in_order && start >= last_end;
     last_end = r.end;

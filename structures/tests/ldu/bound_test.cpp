@@ -1,5 +1,6 @@
 // How much pends at most, where nobody reads and where a reader stays for long; and what is
 // counted.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -203,10 +204,51 @@ struct Keeps {
     lockswap::ldu_hook hook;
   };
   static lockswap::ldu_hook& hook(object& o) { return o.hook; }
-  void insert(object&) { ++there; }
+  void insert(object&) {
+    ++there;
+    ++changes;
+  }
   void remove(object&) { --there; }
   int there = 0;
+  static inline int changes = 0;
 };
+TEST(LduCounts, AreThereWithTimeStamps) {
+  Stamped::logs logs;
+  Stamped set(logs);
+  Stamped::thread me(logs);
+  Object a, b;
+  for (int i = 0; i < 100; ++i) {
+    set.insert(a);  // at once, with the lock
+    set.remove(a);
+    set.insert(me, b);
+    set.remove(me, b);
+  }
+  set.free(me, *new Object);
+  const auto counts = set.counts();
+  EXPECT_EQ(counts.updates, 400U);
+  EXPECT_EQ(counts.absorbed, 0U);
+  EXPECT_EQ(counts.logged, 201U);
+  EXPECT_EQ(me.counts().updates, 201U);
+  EXPECT_EQ(me.counts().logged, 201U);
+}
+
+TEST(LduStamped, ARingIsAppliedAtItsLimit) {
+  using Wide = lockswap::ldu_stamped<Keeps>;
+  lockswap::ldu_logs logs;
+  lockswap::ldu_logs::thread me(logs);
+  for (const std::uint32_t limit : {1U, 5U, Wide::default_limit, 1'000'000U}) {
+    Wide set(logs);
+    set.set_limit(limit);
+    const int at_most = static_cast<int>(std::min(limit, Wide::default_limit));
+    std::vector<Keeps::object> objects(200);
+    Keeps::changes = 0;
+    for (int i = 0; i < 200; ++i) {
+      set.insert(me, objects[static_cast<std::size_t>(i)]);
+      EXPECT_EQ(Keeps::changes, i / at_most * at_most) << limit;
+    }
+  }
+}
+
 template <class S>
 concept retires = requires(S& set, typename S::thread& me, Keeps::object& o) {
   set.retire(me, o);

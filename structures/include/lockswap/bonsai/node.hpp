@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace lockswap::bonsai {
@@ -18,6 +19,9 @@ struct node {
     std::uint64_t made;  // in the tree: the step in which it was made
     node* below;         // out of it: in a stack
   };
+
+  // What lies behind them is the writers' also while no reader may look at the node.
+  static constexpr std::size_t bytes_for_readers() noexcept { return offsetof(node, size); }
 
   static node* at(std::uint64_t address) noexcept {
     return reinterpret_cast<node*>(static_cast<std::uintptr_t>(address));

@@ -88,8 +88,9 @@ class members {
   }
   void wait_for_all() {
     each([](member<P>& m) {
+      unsigned round = 0;
       while (!m.is_whole())
-        P::step_aside();
+        P::step_aside(round++);
     });
   }
   void renew() {
@@ -142,8 +143,8 @@ class gate {
       if (closed_.load(std::memory_order_seq_cst) == 0) return;
       leave();
       // Relaxed: a fork changes nothing in the parent.
-      while (closed_.load(std::memory_order_relaxed) != 0)
-        P::step_aside();
+      for (unsigned round = 0; closed_.load(std::memory_order_relaxed) != 0; ++round)
+        P::step_aside(round);
     }
   }
   // --- the fork

@@ -166,8 +166,9 @@ class basic_ldu_logs {
     for (std::size_t i = 0; i < P::kThreads; ++i) {
       row* const r = row_at(i);
       // seq_cst: the fork's second step. acquire: what went into the log; pairs with leave_gate.
+      unsigned round = 0;
       while (r != nullptr && r->passed.load(std::memory_order_seq_cst) != 0)
-        P::step_aside();
+        P::step_aside(round++);
     }
     members_.wait_for_all();
   }
@@ -234,8 +235,8 @@ class basic_ldu_logs {
     return guard_.compare_exchange(free, 1, std::memory_order_acquire);  // pairs with unguard
   }
   void guard() noexcept {
-    while (!try_guard())
-      P::step_aside();
+    for (unsigned round = 0; !try_guard(); ++round)
+      P::step_aside(round);
   }
   void unguard() noexcept { guard_.store(0, std::memory_order_release); }
 
