@@ -18,6 +18,10 @@ def workloads(paths: Paths) -> Path:
     return paths.root / "predict" / "workloads.toml"
 
 
+def figures(paths: Paths) -> Path:
+    return paths.root / "predict" / "figures.toml"
+
+
 def statements(paths: Paths) -> Path:
     return paths.root / "predict" / "statements.toml"
 

@@ -19,6 +19,7 @@ from lockswap.predict import bands, claims, machines, model, places, recorded
 from lockswap.predict.draws import Draw
 from lockswap.predict.machines import Machine
 from lockswap.predict.recorded import Recorded
+from lockswap.predict.runs import transfers
 from lockswap.predict.workloads import Workload
 
 # The locks that were recorded, as the model has them.
@@ -168,7 +169,7 @@ def _replayed(question: Question, by_draw: list[list[dict]], number: int) -> Rep
     ratios = [_rate(draw[number]) / _rate(draw[0]) for draw in by_draw]
     threads = question.record.threads
     subject = bands.Subject(str(question.choices[number]), "replay")
-    point = bands.Point(subject, threads, rates, median(model.transfers(one) / one["acquisitions"] for one in mine))
+    point = bands.Point(subject, threads, rates, median(transfers(one) / one["acquisitions"] for one in mine))
     return Replayed(
         point,
         median(one["in_calls_ns"] / max(1, one["thread_ns"]) for one in mine),
