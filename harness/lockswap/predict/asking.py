@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rich.console import Console
 from rich.progress import track
@@ -14,15 +15,23 @@ from lockswap.predict.figure_models import Book, Entry, parameters
 from lockswap.predict.machines import Machine
 from lockswap.predict.modelled import Modelled
 from lockswap.predict.runs import Question, Run
+from lockswap.predict.workloads import Workload
 from lockswap.run.cpus import thread_counts
 
 
 @dataclass(frozen=True)
 class Model:
-    """How to ask it, and what it has, by kind."""
+    """How to ask it, and what it has: locks by kind, and workloads."""
 
     run: Callable[[Question], list[Run]]
     known: Mapping[str, list[str]]
+    workloads: Mapping[str, Workload]
+
+    def workload(self, entry: Entry, params: Mapping[str, Any]) -> tuple[Workload, float]:
+        """With the figure's parameters, and the share of writes."""
+        given = {word: params[name] for word, name in entry.takes.items() if name in params}
+        writes = given.pop("writes", 1 - given.pop("reads", 1))
+        return replace(self.workloads[entry.workload], **given), float(writes)
 
 
 def ask(model: Model, book: Book, figure: Figure, machine: Machine, threads: tuple[int, ...], draws: int) -> Modelled:
@@ -41,10 +50,12 @@ def ask(model: Model, book: Book, figure: Figure, machine: Machine, threads: tup
         machine,
         Axis(values, len(values)),
         _subjects(model.known, figure, entries),
+        entries,
+        tuple(count + figure.beside for count in counts),
     )
     pairs = [(panel, x) for panel in figure.panels if panel.key in entries for x in (xs or (None,))]
     for panel, x in track(pairs, "predicting", transient=True, console=Console(stderr=True)):
-        question = _question(book, entries[panel.key], modelled, parameters(panel, x), counts, draws)
+        question = _question(model, entries[panel.key], modelled, parameters(panel, x), draws)
         for run in model.run(question):
             place = xs.index(x) if x else counts.index(run.threads - figure.beside)
             modelled.note(panel, place, run.subject, run.draws)
@@ -57,13 +68,10 @@ def _subjects(known: Mapping[str, list[str]], figure: Figure, entries: Mapping[s
     return {name: subject for name, subject in every if subject.lock in known.get(subject.kind, ())}
 
 
-def _question(
-    book: Book, entry: Entry, modelled: Modelled, params: Mapping[str, object], counts: tuple[int, ...], draws: int
-) -> Question:
-    workload, writes = entry.asked(book.workloads, params)
+def _question(model: Model, entry: Entry, modelled: Modelled, params: Mapping[str, Any], draws: int) -> Question:
+    workload, writes = model.workload(entry, params)
     subjects = tuple(dict.fromkeys(modelled.subjects.values()))
-    threads = tuple(count + modelled.figure.beside for count in counts)
-    return Question(modelled.machine, workload, writes, subjects, threads, draws, entry.virtual_ms * 1e6)
+    return Question(modelled.machine, workload, writes, subjects, modelled.threads, draws, entry.virtual_ms * 1e6)
 
 
 def _threads(figure: Figure, machine: Machine) -> tuple[int, ...]:

@@ -2,16 +2,14 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lockswap.figures.figure import Figure, Line, Panel, X
-from lockswap.predict import workloads
+from lockswap.figures.figure import Figure, Line, Panel, X, Y
 from lockswap.predict.bands import OWN_TABLE, Subject
-from lockswap.predict.workloads import Workload
 
-# Of the line's parameters or names: the kinds of what the model runs.
+COUNTED = ("reads", "writes")  # by the model
 _RANGE = "range"
 
 
@@ -28,6 +26,10 @@ class Entry:
     instead: Mapping[str, str] = field(default_factory=dict)  # what stands for a lock
     why: str = ""
     most: Mapping[str, float] = field(default_factory=dict)  # the largest value of a parameter that is modelled
+    parameter: str = ""  # lines aren't locks but structures, each named by this parameter
+    counts: Mapping[str, list[str]] = field(default_factory=dict)  # y axis -> what of the model's counts it shows
+    costs: Mapping[str, list[str]] = field(default_factory=dict)  # the same of an axis of times for each of these
+    idle: int = 0  # threads that do none of these
     virtual_ms: float = 5
 
     def fits(self, params: Mapping[str, Any]) -> bool:
@@ -37,35 +39,43 @@ class Entry:
         return all(params.get(name, 0) <= value for name, value in self.most.items())
 
     def subject(self, line: Line) -> Subject:
+        if self.parameter:
+            return Subject(str(line.params.get(self.parameter, "")), self.parameter)
         lock = self.lock or line.lock
         if self.own_table and all(line.params.get(name) == value for name, value in self.own_table.items()):
             return Subject(lock, OWN_TABLE)
         kind, _, name = lock.partition(":")
         return Subject(name, _RANGE) if kind == _RANGE else Subject(self.instead.get(lock, lock), "rwlock")
 
-    def asked(self, known: Mapping[str, Workload], params: Mapping[str, Any]) -> tuple[Workload, float]:
-        """The workload with the figure's parameters, and the share of writes."""
-        given = {word: params[name] for word, name in self.takes.items()}
-        writes = given.pop("writes", 1 - given.pop("reads", 1))
-        return replace(known[self.workload], **given), float(writes)
-
 
 @dataclass(frozen=True)
 class Book:
     entries: tuple[Entry, ...]
-    workloads: Mapping[str, Workload]
 
     @classmethod
-    def read(cls, entries: Path, known: Path) -> "Book":
-        table = tomllib.loads(entries.read_text(encoding="utf-8"))
-        return cls(tuple(Entry(**one) for one in table["entry"]), workloads.read(known))
+    def read(cls, file: Path) -> "Book":
+        return cls(tuple(Entry(**one) for one in tomllib.loads(file.read_text(encoding="utf-8"))["entry"]))
 
     def entry(self, panel: Panel) -> Entry | None:
         """None: the model has nothing like this pair of axes."""
         return next((one for one in self.entries if one.measured == panel.workload and one.fits(panel.params)), None)
 
     def has(self, figure: Figure) -> bool:
-        return not figure.missing and any(map(self.entry, figure.panels))
+        entries = [entry for panel in figure.panels if (entry := self.entry(panel))]
+        return any(
+            entry.subject(line).lock and any(counted(entry, y) for y in figure.ys)
+            for entry in entries
+            for line in figure.lines
+        )
+
+
+def counted(entry: Entry, y: Y) -> tuple[str, ...]:
+    """Of what the model counts, what the axis shows; nothing if it shows something else."""
+    if named := entry.counts.get(y.name) or entry.costs.get(y.name):
+        return tuple(named)
+    if y.metrics == ("operations",):
+        return COUNTED
+    return y.metrics if y.metrics and set(y.metrics) <= set(COUNTED) else ()
 
 
 def parameters(panel: Panel, x: X | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from lockswap.figures import judge, reader
 from lockswap.figures.figure import Figure, Line, Panel, Point, Y
 from lockswap.figures.judge import HIT, MISS, OPEN, Judged
 from lockswap.findings.stats import MIN_PAIRS
-from lockswap.predict import asking, machines, model, places
+from lockswap.predict import asking, machines, model, places, workloads
 from lockswap.predict.figure_models import Book
 from lockswap.predict.modelled import Modelled
 from lockswap.records.folder import make_folder
@@ -44,12 +44,14 @@ def run(paths: Paths, request: Request) -> int:
     if request.draws < MIN_PAIRS:
         raise UserError(f"--draws {request.draws}: give at least {MIN_PAIRS}, since fewer say nothing about a band")
     figure, machine = reader.find(paths, request.figure), machines.find(places.machines(paths), request.machine)
-    book = Book.read(places.figures(paths), places.workloads(paths))
+    book = Book.read(places.figures(paths))
     if not book.has(figure):
         there = [one.name for one in reader.load_all(paths).values() if book.has(one)]
         raise UserError(f"the model has no workload like that of {figure.name}; it has those of {words(there)}")
-    program = places.program(paths)
-    asked = asking.Model(partial(model.run, program), model.known_locks(program))
+    is_structure = any(entry.parameter for panel in figure.panels if (entry := book.entry(panel)))
+    program = places.structures(paths) if is_structure else places.program(paths)
+    known = workloads.read(places.workloads(paths))
+    asked = asking.Model(partial(model.run, program), model.known_locks(program), known)
     modelled = asking.ask(asked, book, figure, machine, request.threads, request.draws)
     judged = judge.judge(modelled)
     for line in _said(modelled, judged):

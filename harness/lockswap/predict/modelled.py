@@ -7,10 +7,8 @@ from lockswap.figures.figure import Figure, Line, Panel, Point, Y
 from lockswap.figures.points import Axis
 from lockswap.findings.stats import Ratio
 from lockswap.predict.bands import Band, Subject, rate
+from lockswap.predict.figure_models import Entry, counted
 from lockswap.predict.machines import Machine
-
-# What the model counts; a y axis of anything else isn't drawn.
-COUNTED = ("reads", "writes")
 
 
 @dataclass(eq=False)
@@ -19,6 +17,8 @@ class Modelled:
     machine: Machine
     axis: Axis
     subjects: Mapping[str, Subject] = field(default_factory=dict)  # by lines' names; lines without one aren't modelled
+    entries: Mapping[str, Entry] = field(default_factory=dict)  # by panels' keys
+    threads: tuple[int, ...] = ()  # of the points, in the model
     # By panel, line and place on the axis: what the model has counted in each draw.
     found: dict[tuple[str, str, int], Sequence[Mapping[str, float]]] = field(default_factory=dict)
 
@@ -42,8 +42,8 @@ class Modelled:
 
     @property
     def ys(self) -> list[Y]:
-        """Those that consist of what the model counts. What operations there are is named in many ways."""
-        return [y for y in self.figure.ys if _counted(y)]
+        """Those that consist of what the model counts."""
+        return [y for y in self.figure.ys if any(counted(entry, y) for entry in self.entries.values())]
 
     def shown(self, point: Point, y: Y) -> Band | None:
         """As the figure draws it: relative to another line, if the paper's figure is so."""
@@ -73,15 +73,14 @@ class Modelled:
         return self.found.get((point.panel.key, point.line.name, point.x), ())
 
     def _values(self, point: Point, y: Y) -> list[float]:
-        rates = [rate(one, _counted(y)) for one in self._counted(point)]
-        return [y.for_work / value for value in rates if value > 0] if y.for_work else rates
-
-
-def _counted(y: Y) -> tuple[str, ...]:
-    """Of what the model counts, what the axis adds up."""
-    if y.regex or y.metrics == ("operations",):
-        return COUNTED
-    return y.metrics if set(y.metrics) <= set(COUNTED) else ()
+        draws = self._counted(point)
+        if not draws:
+            return []
+        entry = self.entries[point.panel.key]
+        rates = [rate(one, counted(entry, y)) for one in draws]
+        threads = self.threads[point.x if self.figure.by_threads else 0]
+        work = (threads - entry.idle) * 1e9 if y.name in entry.costs else y.for_work
+        return [work / value for value in rates if value > 0] if work else rates
 
 
 def _over(values: Sequence[float], others: Sequence[float]) -> list[float]:

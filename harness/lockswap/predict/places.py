@@ -34,6 +34,11 @@ def program(paths: Paths) -> Path:
     return built(paths, paths.build / "bin" / MODEL, MODEL)
 
 
+def structures(paths: Paths) -> Path:
+    """The model's program that has structures instead of locks."""
+    return built(paths, paths.build / "bin" / f"{MODEL}-structures", f"{MODEL}-structures")
+
+
 def built(paths: Paths, program: Path, target: str) -> Path:
     """Builds it in a checkout, where hardly anything else needs it."""
     if paths.installed_commit is None and (paths.build / "CMakeCache.txt").is_file():
