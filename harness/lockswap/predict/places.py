@@ -23,7 +23,7 @@ def figures(paths: Paths) -> Path:
 
 
 def statements(paths: Paths) -> Path:
-    return paths.root / "predict" / "statements.toml"
+    return paths.root / "predict" / "statements_2.toml"
 
 
 def advice(paths: Paths) -> Path:
