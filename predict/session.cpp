@@ -117,6 +117,9 @@ class Reader {
       workload_.program = word();
       workload_.memory = word();
       workload_.mapping = number();
+    } else if (w == "set") {
+      workload_.items = static_cast<int>(number());
+      workload_.buckets = static_cast<int>(number());
     } else if (w == "ranges") {
       workload_.ranges = ranges(word());
     } else if (w == "writers") {

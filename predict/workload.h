@@ -26,9 +26,10 @@ struct Workload {
   int writers = 0;                // if any, the first so many threads write, and no other does
   double outside_of_writers = 0;  // their work
   Ranges ranges = Ranges::full;   // of a range lock's array
-  std::string program;            // of an address space's threads (structures/apps/address_space)
+  std::string program = "wrmem";  // of an address space's threads (structures/apps/address_space)
   std::string memory = "arenas";  // where that allocates
   double mapping = 0;             // the share of time in which one of them maps
+  int items = 0, buckets = 1;     // of a set
 };
 
 struct Outcome {

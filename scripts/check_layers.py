@@ -73,7 +73,7 @@ OTHERS = {
     # The structures in the cost model.
     "structures/predict": [
         *(*LAYERS, "src/multicore", "predict", "structures/apps"),
-        *("structures/src/address_space", "structures/include/lockswap"),
+        *("structures/src/rlu", "structures/src/address_space", "structures/include/lockswap"),
     ],
 }
 

@@ -1,6 +1,7 @@
 // lockswap-model-structures: the structures on a modelled machine (predict/session.h).
 #include "address_space/designs.h"
 #include "predict/session.h"
+#include "rlu_sets.h"
 #include "space.h"
 
 namespace lockswap::predict {
@@ -11,6 +12,8 @@ AllOperated all_structures() {
 #define DESIGN(name, Class) add<ModelledSpace<address_space::Class>>(all, name, "design");
 #include "address_space/designs.def"
 #undef DESIGN
+  add<RluSet<1>>(all, "rlu", "set");
+  add<RluSet<10>>(all, "rlu-deferred", "set");  // the paper's number
   return all;
 }
 

@@ -21,6 +21,7 @@ KNOWN = {
     OWN_TABLE: ["bravo-ba"],
     "range": ["list-rw", "list-ex"],
     "design": ["rwlock", "pure-rcu"],
+    "set": ["rlu", "rlu-deferred"],
 }
 
 
@@ -122,6 +123,15 @@ def test_lines_that_are_range_locks_or_designs(asked, tmp_path):
     _run("bonsai-18", tmp_path, machine="e7-8870")
     assert [q.workload.mapping for q in asked] == [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]
     assert asked[0].subjects == (Subject("rwlock", "design"), Subject("pure-rcu", "design"))
+
+
+def test_lines_that_are_sets(asked, tmp_path):
+    text = _run("rlu-5", tmp_path, machine="e5-2660")
+    assert [(q.workload.items, q.workload.buckets, q.writes) for q in asked] == [
+        (10000, 10000, w) for w in (0.02, 0.2, 0.4)
+    ]
+    assert asked[0].subjects == (Subject("rlu", "set"), Subject("rlu-deferred", "set"))
+    assert "The model has no Harris leaky, Harris HP and RCU." in text
 
 
 def test_a_cost_is_the_time_of_those_threads_that_have_it(asked, tmp_path):

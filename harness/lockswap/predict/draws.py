@@ -56,6 +56,7 @@ class Draw:
             f"locks {workload.locks}",
             f"writers {workload.writers} {workload.outside_steps_of_writers * step:.3f}",
             *([f"ranges {workload.ranges}"] if workload.ranges else []),
+            *([f"set {workload.items} {workload.buckets}"] if workload.items else []),
             *([f"program {workload.program} {workload.memory} {workload.mapping:g}"] if workload.program else []),
             f"seed {seed + 1}",
         ]

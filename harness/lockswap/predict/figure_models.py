@@ -40,7 +40,7 @@ class Entry:
 
     def subject(self, line: Line) -> Subject:
         if self.parameter:
-            return Subject(str(line.params.get(self.parameter, "")), self.parameter)
+            return Subject(str(line.params.get(self.parameter, line.set)), self.parameter)
         lock = self.lock or line.lock
         if self.own_table and all(line.params.get(name) == value for name, value in self.own_table.items()):
             return Subject(lock, OWN_TABLE)

@@ -23,6 +23,8 @@ class Workload:
     ranges: str = ""  # of a range lock's array: full, disjoint or random; none: there is no array
     program: str = ""  # of the threads in an address space, as structures/apps/address_space has them
     memory: str = "arenas"  # where that allocates
+    items: int = 0  # of a set at first
+    buckets: int = 1  # the lists that have them
     mapping: float = 0.1  # the share of time in which one of them maps
 
 
