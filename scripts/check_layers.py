@@ -72,6 +72,11 @@ OTHERS = {
         *("src/readers", "src/posix", "src/ops", "structures/src/variants"),
         *("structures/src/rlu", "structures/src/address_space", "structures/include/lockswap"),
     ],
+    # The structures in the cost model.
+    "structures/predict": [
+        *(*LAYERS, "src/multicore", "predict", "structures/apps"),
+        *("structures/src/rlu", "structures/src/address_space", "structures/include/lockswap"),
+    ],
 }
 
 # Where an include may begin, beside the file's own folder and the root: in these of the root and of structures/.
