@@ -548,6 +548,7 @@ Scenario Case::scenario() const {
     Explored::take_back_after = takes_back ? 1 : 0;
     Explored::leaves_locks_to_one = leaves_to_one;
     Explored::may_begin_systems = may_switch_off;
+    Explored::spins_for_events = spins;
     // A thread that looks by itself finds a lock kept, finds it kept still, and takes it.
     machine.most_patience = takes_back && threads.size() > 3 ? 3 : Machine::kMostPatience;
     for (LockUnderTest* l : both) {
