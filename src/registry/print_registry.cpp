@@ -111,6 +111,7 @@ void print_common(const Info& lock, const lockswap::Config& config,
   flag("compared_by_default", lock.compared_by_default);
   // As LockInfo's; 0: none.
   number("most_instructions", lock.info.instructions);
+  number("most_write_instructions", lock.info.write_instructions);
 }
 
 void print(const lockswap::RwLockInfo& lock, const lockswap::Config& config) {

@@ -98,6 +98,7 @@ class Ba {
       .kinds = kKindsAlternate,
       .aliases = {"PF-Q", "PFQ"},
       .instructions = 46,
+      .write_instructions = 91,
   };
 
   static bool prepare() noexcept { return Nodes::prepare(); }

@@ -72,6 +72,8 @@ class Bravo {
   static constexpr unsigned kInstructions = Slots::kHasHeavyFence          ? 93
                                             : ReadTokens<Core>::kHasTokens ? 70
                                                                            : 62;
+  // What a write takes beside that of the lock below, while the bias is off.
+  static constexpr unsigned kWriteInstructions = 5;
 
   static bool prepare() noexcept { return Core::prepare() && Slots::prepare(); }
 

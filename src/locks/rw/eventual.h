@@ -88,6 +88,7 @@ class EventualRw : EventualReaders<P, W> {
       .readers_overtake = true,
       .takes_back = true,
       .instructions = 59,
+      .write_instructions = 88,
   };
 
   static bool prepare() noexcept { return true; }

@@ -70,6 +70,7 @@ class PfTOver {
       .kinds = kKindsAlternate,
       .aliases = {"PFT"},
       .instructions = 47,
+      .write_instructions = 121,
   };
 
   static bool prepare() noexcept { return true; }
