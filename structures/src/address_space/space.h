@@ -177,18 +177,18 @@ class Space {
 
   template <bool write>
   Outcome access(Hand& h, std::uint64_t page, std::uint64_t value) {
-    const auto look = [this, page, value](Region<M>* r, bool locked) {
-      return locked ? fill<write, true>(r, page, value) : fill<write, false>(r, page, value);
-    };
-    Outcome o = sync_.fault(h, page, look);
-    // Again and again: an operation may have come between.
-    while (o.result == Filled::refused && stack_most_ != 0 &&
-           grow_stack(h, page, write ? kWrite : kRead))
-      o = sync_.fault(h, page, look);
-    return o;
+    for (;;) {
+      const Outcome o = sync_.fault(h, page, [this, page, value](Region<M>* r, bool locked) {
+        return locked ? fill<write, true>(r, page, value) : fill<write, false>(r, page, value);
+      });
+      if (o.result != Filled::refused || stack_most_ == 0) [[likely]]
+        return o;
+      // Again and again: an operation may come between.
+      if (!grow_stack(h, page, write ? kWrite : kRead)) return o;
+    }
   }
   // Returns whether a region that allows that access has the page now.
-  bool grow_stack(Hand& h, std::uint64_t page, std::uint32_t access) {
+  [[gnu::noinline, gnu::cold]] bool grow_stack(Hand& h, std::uint64_t page, std::uint32_t access) {
     bool is_there = false;
     sync_.change(h, Change::grow, page, page + 1, [&](const Allowed& allowed) {
       const std::uint64_t below = page > stack_gap_ ? page - stack_gap_ : 0;
