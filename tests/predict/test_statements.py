@@ -71,23 +71,48 @@ def test_a_point_that_was_not_asked_is_an_error():
         statements.judge(_statement("a@8 / b@8 >= 1"), [_point("a", 8, 1, 2)])
 
 
-def test_the_page_says_what_came_out_and_explains_each_miss():
-    with (ROOT / "results/predictions/2026-11-29-statements.csv").open(encoding="utf-8", newline="") as lines:
+def _came_out(name: str) -> dict[str, list[dict[str, str]]]:
+    """By statement, the rows of its rules; each rule is judged by its own ratio."""
+    with (ROOT / f"results/predictions/{name}.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    said = {
-        name: [(row["rule"], row["holds"]) for row in mine]
-        for name, mine in groupby(rows, lambda row: row["statement"])
-    }
-    # The rules are still those that were predicted, and each is judged by its own ratio.
-    assert {one.name: [rule.text for rule in one.rules] for one in BOOK.statements} == {
-        name: [rule for rule, _ in mine] for name, mine in said.items()
-    }
     for row in rows:
         assert statements.Rule.of(row["rule"]).holds(float(row["ratio"])) == (row["holds"] == "yes"), row
-    agree = {name for name, mine in said.items() if all(holds == "yes" for _, holds in mine)}
-    page = (ROOT / "results/predictions/2026-11-29-statements.md").read_text(encoding="utf-8")
-    assert f"    {len(said)} statements: {len(agree)} agree\n" in page
-    explained = {
-        name for line in page.splitlines() if line.startswith("- ") for name in re.findall(r"\*\*(.+?)\*\*", line)
+    return {name: list(mine) for name, mine in groupby(rows, lambda row: row["statement"])}
+
+
+def _agree(said: dict[str, list[dict[str, str]]]) -> set[str]:
+    return {name for name, mine in said.items() if all(row["holds"] == "yes" for row in mine)}
+
+
+def _page(name: str) -> tuple[str, set[str]]:
+    """The page, and the statements that it explains."""
+    page = (ROOT / f"results/predictions/{name}.md").read_text(encoding="utf-8")
+    listed = (line for line in page.splitlines() if line.startswith("- "))
+    return page, {name for line in listed for name in re.findall(r"\*\*(.+?)\*\*", line)}
+
+
+def test_the_page_says_what_came_out_and_explains_each_miss():
+    said = _came_out("2026-11-29-statements")
+    # The rules are still those that were predicted.
+    assert {one.name: [rule.text for rule in one.rules] for one in BOOK.statements} == {
+        name: [row["rule"] for row in mine] for name, mine in said.items()
     }
-    assert explained == said.keys() - agree
+    page, explained = _page("2026-11-29-statements")
+    assert f"    {len(said)} statements: {len(_agree(said))} agree\n" in page
+    assert explained == said.keys() - _agree(said)
+
+
+def test_the_second_page_says_what_came_out_and_explains_each_new_miss():
+    said = _came_out("2026-11-29-statements-2")
+    rules = {one.name: [rule.text for rule in one.rules] for one in ANEW.statements}
+    assert {name: [row["rule"] for row in mine] for name, mine in said.items()} == {name: rules[name] for name in said}
+    seen = {one.name for one in ANEW.statements if one.seen}
+    assert {name for name, mine in said.items() if mine[0]["seen_before"] == "yes"} == seen & said.keys()
+    new = {name: mine for name, mine in said.items() if name not in seen}
+    # All that were never compared before were asked.
+    assert new.keys() == rules.keys() - seen
+    page, explained = _page("2026-11-29-statements-2")
+    assert f"    {len(new)} statements never compared before: {len(_agree(new))} agree\n" in page
+    again = said.keys() & seen
+    assert f"    {len(again)} seen before: {len(_agree(said) & seen)} agree\n" in page
+    assert explained == new.keys() - _agree(new)
