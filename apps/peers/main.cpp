@@ -4,7 +4,8 @@
 //
 // --work is what the threads do: `pairs` and `rwbench` as the programs of these names, readers and
 // writers; `mutex` as `pairs --mutex`; `cache` a hash table with a list in the order of use;
-// `queue` producers and consumers. --lock is the type of lock. --facts prints what each lock is.
+// `queue` producers and consumers. --lock is the type of lock. --facts prints what each lock is,
+// --memory what it needs.
 //
 // It prints the lines of common/report.h. The exit status is 1 if a lock let in whom it must keep
 // out, and 77 if the lock is not compiled in. `bash apps/fetch/peers.sh` installs the libraries and
@@ -50,6 +51,23 @@ void print_facts() {
   }
 }
 
+// Of the process: the kilobytes of address space and of memory that it had before it took a lock.
+// Of each lock: what it needs beside itself, and what of its library's files is mapped and in
+// memory. memory.py makes a table of it.
+void print_memory() {
+  const ProcessMemory start = process_memory();
+  std::ranges::stable_sort(all(), {}, [](const Peer& p) { return place_of(p.name); });
+  std::printf("process\t%ld\t%ld\n", start.address_space, start.resident);
+  std::puts("lock\ttype\tbytes\tbeside\tthread\tmapped_kb\tresident_kb");
+  for (const Peer& p : all()) {
+    const Footprint found = p.footprint();
+    const std::string_view library = kKnown.at(place_of(p.name)).library;
+    const ProcessMemory files = library.empty() ? ProcessMemory{} : memory_of_files(library);
+    std::printf("%s\t%s\t%zu\t%.1f\t%.0f\t%ld\t%ld\n", p.name.c_str(), p.type.c_str(), p.bytes,
+                found.beside, found.thread, files.address_space, files.resident);
+  }
+}
+
 [[noreturn]] void not_compiled_in(const std::string& lock) {
   const std::string needs(kKnown.at(place_of(lock)).needs);
   std::fprintf(
@@ -83,6 +101,7 @@ int run(int argc, char** argv) {
   std::string lock = "std";
   std::string work = "pairs";
   bool facts = false;
+  bool memory = false;
   bench::Options options("peers", "One benchmark over the lock of C++, or over another library's.");
   options.choice("--lock", lock, names(), "whose lock");
   options.choice("--work", work, {"pairs", "rwbench", "mutex", "cache", "queue"},
@@ -96,9 +115,11 @@ int run(int argc, char** argv) {
   options.number("--entries", task.entries, 1, 10'000'000, "entries of the cache");
   options.number("--places", task.places, 1, 1'000'000, "places of the queue");
   options.flag("--facts", facts, "print what each lock that is compiled in is, and end");
+  options.flag("--memory", memory, "print what memory each of them needs, and end");
   options.parse(argc, argv);
-  if (facts) {
-    print_facts();
+  if (facts || memory) {
+    if (facts) print_facts();
+    if (memory) print_memory();
     return 0;
   }
   if (work == "queue" && task.plan.threads < 2)

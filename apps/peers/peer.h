@@ -9,6 +9,7 @@
 
 #include "common/back_to_back.h"
 #include "common/crew.h"
+#include "memory.h"
 
 namespace peers {
 
@@ -40,6 +41,7 @@ struct Peer {
   bool has_conditions = false;  // condition variables wait with it
   std::size_t bytes = 0;
   std::size_t seat_bytes = 0;  // of each thread that takes it, beside the lock
+  Footprint (*footprint)() = nullptr;
   std::map<std::string, Run> works;
 };
 

@@ -50,6 +50,7 @@ Peer described() {
              .has_conditions = HasConditions<Lock>,
              .bytes = sizeof(Lock),
              .seat_bytes = bytes_of<typename Lock::Seat>(),
+             .footprint = footprint<Lock>,
              .works = {}};
   if constexpr (bench::SharedLockable<Lock>) {
     found.works["pairs"] = pairs<Lock>;

@@ -48,6 +48,18 @@ def test_facts() -> None:
     need((sizes["std::mutex"], sizes["std::shared_mutex"]) == ("40", "56") or sys.maxsize < 2**32, f"{sizes}")
 
 
+def test_memory() -> None:
+    """Of std::mutex all is known: glibc's needs nothing beside itself."""
+    done = run("peers --memory")
+    need(done.returncode == 0 and done.stderr == "", f"--memory: {done}")
+    process, heads, *rows = (line.split("\t") for line in done.stdout.splitlines())
+    need(process[0] == "process" and int(process[1]) > int(process[2]) > 0, f"{process}")
+    found = [dict(zip(heads, row, strict=True)) for row in rows]
+    need([row["type"] for row in found] == [row["type"] for row in facts()], f"{found}")
+    (mutex,) = (row for row in found if row["type"] == "std::mutex")
+    need(float(mutex["beside"]) < 2 and float(mutex["thread"]) < 1024, f"{mutex}")
+
+
 def test_each_lock_keeps_others_out() -> None:
     """More threads than processors, since a lock that only spins must end as well."""
     for row in facts():
