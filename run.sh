@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check explore \
+for part in common packages build workloads programs machines other_debian glibc aarch64 clang lint test try check explore \
   campaign package predict site wheel; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
@@ -34,6 +34,8 @@ Test it:
                         Run on other glibcs, and with the library built on Debian 13 (part of --full; 3 GB of disk).
   ./run.sh test --aarch64
                         Cross-compile for aarch64 and run the tests in an emulator (part of --full).
+  ./run.sh test --clang
+                        Build the libraries with clang 14 or newer, and run the locks' own tests (part of --full).
 
 Work on it:
   ./run.sh try LOCK     Build one lock after an edit, explore it quickly, and run its stress and conformance tests.
@@ -106,6 +108,11 @@ case $command in
     elif [[ ${2:-} == --aarch64 ]]; then
       one_option --aarch64 "${@:2}"
       aarch64_tests
+    elif [[ ${2:-} == --clang ]]; then
+      one_option --clang "${@:2}"
+      need_packages compiler gtest tests
+      must_have compiler gtest
+      clang_tests
     else
       choose_tier "${@:2}"
     fi

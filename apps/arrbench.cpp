@@ -8,21 +8,23 @@
 //   disjoint  the thread's own part, which it goes through as many times as there are threads, so
 //             that an operation is the same work at each number of threads
 //   random    from one random slot to another
-// The paper's shares of reads are 1, 0.8 and 0.6. Its locks were measured without their fast path
-// and without fairness (7.1); here they have both, as programs have them. A slot is two words, so
-// that a half-done write is seen: a writer stores both, a reader loads both.
+// The paper's shares of reads are 1, 0.8 and 0.6. A slot is two words, so that a half-done write is
+// seen: a writer stores both, a reader loads both.
 //
-// LOCKSWAP_RANGE chooses the lock; a segment of pnova-rw is one slot. The program prints the lines
-// of common/report.h. Its exit status is 1 if the array's final contents are not what was added, or
-// if a reader saw a writer's half-done work. --help shows the options.
+// --lock is whose ranges they are:
+//   library      the library's: LOCKSWAP_RANGE chooses; lists have a fast path and are fair
+//   paper-ex, paper-rw    the paper's two lists as it measured them, without both (7.1)
+// In a lock that is made of segments one has --segment slots. The program prints the lines of
+// common/report.h. Its exit status is 1 if the array's final contents are not what was added, or if
+// a reader saw a writer's half-done work. --help shows the options.
 
 #include <algorithm>
 #include <memory>
 
+#include "arrbench_locks.h"
 #include "common/random.h"
 #include "common/report.h"
 #include "common/witness.h"
-#include "lockswap/range_lock.h"
 
 namespace {
 
@@ -31,23 +33,14 @@ using namespace bench;
 constexpr std::uint32_t kSlots = 256;
 constexpr std::uint32_t kNoOps = 2048;
 
+template <class Lock>
 class Array {
  public:
-  Array() {
-    lockswap_range_lock_attr attr;
-    must(lockswap_range_lock_attr_init(&attr), "lockswap_range_lock_attr_init");
-    must(lockswap_range_lock_attr_set_segment(&attr, 1), "lockswap_range_lock_attr_set_segment");
-    must(lockswap_range_lock_init(&lock_, &attr), "lockswap_range_lock_init");
-  }
+  explicit Array(int segment) : lock(segment) {}
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
 
-  void acquire(lockswap_range& r, std::uint32_t begin, std::uint32_t end, int mode) {
-    must(lockswap_range_acquire(&lock_, &r, begin, end, mode), "lockswap_range_acquire");
-  }
-  static void release(lockswap_range& r) {
-    must(lockswap_range_release(&r), "lockswap_range_release");
-  }
+  Lock lock;
 
   void read(std::uint32_t begin, std::uint32_t end) const {
     for (std::uint32_t i = begin; i < end; ++i)
@@ -60,19 +53,19 @@ class Array {
   void check_added(std::uint64_t added) const { check_writes_in(slots_, added); }
 
  private:
-  lockswap_range_lock lock_;
   Slot slots_[kSlots];
 };
 
 enum class Ranges { full, disjoint, random };
 
+template <class Lock>
 class alignas(128) Worker {
  public:
   std::uint64_t reads = 0;
   std::uint64_t writes = 0;
   std::uint64_t added = 0;  // to slots
 
-  Worker(Array& array, Ranges ranges, double read_share, std::uint32_t number,
+  Worker(Array<Lock>& array, Ranges ranges, double read_share, std::uint32_t number,
          std::uint32_t threads)
       : array_(array),
         ranges_(ranges),
@@ -90,20 +83,20 @@ class alignas(128) Worker {
     constexpr int kBatch = 8;
     for (int i = 0; i < kBatch; ++i) {
       if (ranges_ == Ranges::random) choose();
-      lockswap_range range;
+      typename Lock::Held range{};
       if (random_.with_share(read_share_)) {
-        watch.read([&] { array_.acquire(range, begin_, end_, LOCKSWAP_RANGE_SHARED); });
+        watch.read([&] { array_.lock.acquire(range, begin_, end_, true); });
         for (std::uint32_t n = 0; n < rounds_; ++n)
           array_.read(begin_, end_);
         ++reads;
       } else {
-        watch.write([&] { array_.acquire(range, begin_, end_, LOCKSWAP_RANGE_EXCLUSIVE); });
+        watch.write([&] { array_.lock.acquire(range, begin_, end_, false); });
         for (std::uint32_t n = 0; n < rounds_; ++n)
           array_.add(begin_, end_);
         ++writes;
         added += std::uint64_t{rounds_} * (end_ - begin_);
       }
-      Array::release(range);
+      array_.lock.release(range);
       for (std::uint32_t n = random_.below(kNoOps); n > 0; --n)
         asm volatile("nop");
     }
@@ -117,7 +110,7 @@ class alignas(128) Worker {
     end_ = std::max(a, b) + 1;
   }
 
-  Array& array_;
+  Array<Lock>& array_;
   Ranges ranges_;
   std::uint64_t read_share_;
   Random random_;
@@ -126,33 +119,54 @@ class alignas(128) Worker {
   std::uint32_t end_ = kSlots;
 };
 
+struct Setup {
+  Plan plan;
+  Ranges ranges;
+  double read_share;
+  int segment;  // slots
+};
+
+template <class Lock>
+void run(const Setup& setup) {
+  const auto array = std::make_unique<Array<Lock>>(setup.segment);
+  std::vector<Worker<Lock>> workers;
+  const auto threads = static_cast<std::uint32_t>(setup.plan.threads);
+  for (std::uint32_t i = 0; i < threads; ++i)
+    workers.emplace_back(*array, setup.ranges, setup.read_share, i, threads);
+  run_and_print(setup.plan, workers);
+  std::uint64_t added = 0;
+  for (const auto& w : workers)
+    added += w.added;
+  array->check_added(added);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  Plan plan;
-  double read_share = 0.8;
+  Setup setup{.plan = {}, .ranges = Ranges::random, .read_share = 0.8, .segment = 1};
   std::string ranges = "random";
+  std::string lock = "library";
   Options options("arrbench", "Threads read and change parts of an array under a range lock.");
-  add_plan_options(options, plan);
+  add_plan_options(options, setup.plan);
   options.choice("--ranges", ranges, {"full", "disjoint", "random"}, "what is acquired");
-  options.number("--reads", read_share, 0, 1, "share of shared acquisitions");
+  options.number("--reads", setup.read_share, 0, 1, "share of shared acquisitions");
+  options.choice("--lock", lock, {"library", "paper-ex", "paper-rw"},
+                 "the library's range lock, or a list as the paper measured it");
+  options.number("--segment", setup.segment, 1, static_cast<int>(kSlots),
+                 "slots of a segment, in locks that are made of segments");
   options.parse(argc, argv);
-  if (ranges == "disjoint" && plan.threads > static_cast<int>(kSlots)) {
+  if (ranges == "disjoint" && setup.plan.threads > static_cast<int>(kSlots)) {
     options.refuse("--ranges disjoint takes at most 256 threads");
   }
-
-  const auto array = std::make_unique<Array>();
-  const Ranges which = ranges == "full"       ? Ranges::full
-                       : ranges == "disjoint" ? Ranges::disjoint
-                                              : Ranges::random;
-  std::vector<Worker> workers;
-  const auto threads = static_cast<std::uint32_t>(plan.threads);
-  for (std::uint32_t i = 0; i < threads; ++i)
-    workers.emplace_back(*array, which, read_share, i, threads);
-  run_and_print(plan, workers);
-  std::uint64_t added = 0;
-  for (const Worker& w : workers)
-    added += w.added;
-  array->check_added(added);
+  setup.ranges = ranges == "full"       ? Ranges::full
+                 : ranges == "disjoint" ? Ranges::disjoint
+                                        : Ranges::random;
+  if (lock == "paper-ex") {
+    run<ListAsInPaper<false>>(setup);
+  } else if (lock == "paper-rw") {
+    run<ListAsInPaper<true>>(setup);
+  } else {
+    run<LibraryRanges>(setup);
+  }
   return 0;
 }

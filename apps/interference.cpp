@@ -16,61 +16,10 @@
 //
 // Prints the lines of common/report.h. Plain pthread API; --help shows the options.
 
-#include "common/guarded.h"
-#include "common/random.h"
+#include "common/many_locks.h"
 #include "interference_tables.h"
 
-namespace {
-
 using namespace bench;
-
-class alignas(128) Worker {
- public:
-  std::uint64_t reads = 0;
-  std::uint64_t writes = 0;
-  static constexpr int kWarmUp = 32;
-
-  Worker(const Calls& calls, std::vector<PooledLock>& pool, unsigned number)
-      : calls_(calls), pool_(pool), pick_(number), steps_(number + 0x10000) {}
-
-  // The first use of a lock by a thread touches new memory; that is not what is measured. Often
-  // enough for BRAVO, which does not bias a lock at its first read, to do so.
-  void warm_up() {
-    for (PooledLock& l : pool_) {
-      for (int i = 0; i < kWarmUp; ++i) {
-        must(calls_.rdlock(&l.lock), "rdlock");
-        must(calls_.unlock(&l.lock), "unlock");
-      }
-    }
-  }
-
-  template <class Watch>
-  void work(Watch& watch, const std::atomic<bool>&) {
-    constexpr int kBatch = 32;
-    const auto n = static_cast<std::uint32_t>(pool_.size());
-    for (int i = 0; i < kBatch; ++i) {
-      pthread_rwlock_t* const lock = &pool_[pick_.below(n)].lock;
-      watch.read([&] { must(calls_.rdlock(lock), "rdlock"); });
-      advance(20);
-      must(calls_.unlock(lock), "unlock");
-      advance(100);
-      ++reads;
-    }
-  }
-
- private:
-  void advance(unsigned n) noexcept {
-    for (; n > 0; --n)
-      keep(steps_.next());
-  }
-
-  const Calls& calls_;
-  std::vector<PooledLock>& pool_;
-  Random pick_;
-  Random steps_;
-};
-
-}  // namespace
 
 int main(int argc, char** argv) {
   Plan plan{.threads = processors()};
@@ -86,14 +35,12 @@ int main(int argc, char** argv) {
   if ((slots & (slots - 1)) != 0) options.refuse("--slots: must be a power of two");
 
   std::vector<PooledLock> pool(static_cast<std::size_t>(locks));
-  Calls calls{pthread_rwlock_rdlock, pthread_rwlock_unlock};
   if (table != "library") {
-    calls = compiled_in_bravo(pool, static_cast<std::uint32_t>(slots), table == "private");
-    if (calls.rdlock == nullptr) options.refuse("no memory for the tables; take fewer or smaller");
+    PooledLock::calls =
+        compiled_in_bravo(pool, static_cast<std::uint32_t>(slots), table == "private");
+    if (PooledLock::calls.rdlock == nullptr)
+      options.refuse("no memory for the tables; take fewer or smaller");
   }
-  std::vector<Worker> workers;
-  for (int i = 0; i < plan.threads; ++i)
-    workers.emplace_back(calls, pool, static_cast<unsigned>(i));
-  run_and_print(plan, workers);
+  run_many_locks(plan, pool);
   return 0;
 }

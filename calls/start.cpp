@@ -42,7 +42,7 @@ bool begin(const char* folder, const Bounds& bounds) noexcept {
 
 // The least of some rounds, since anything else that the processor does only adds to it.
 void calibrate(const MutexOps& recorded, const MutexOps& behind) noexcept {
-  static constinit Call call[Chunk::kCalls];
+  static constinit Call call[Chunk::kCalls]{};
   probe = PTHREAD_MUTEX_INITIALIZER;  // in a child a thread of the parent's may have it
   std::uint64_t with = ~std::uint64_t{0}, without = with, hold = with, think = with;
   begin_trial();

@@ -28,7 +28,7 @@ class Waiter {
     return 1 + static_cast<std::uint32_t>(my_turn_number() >> 33);
   }
   int unlock() noexcept { return disturbed_mutex.unlock(m_); }
-  int lock() noexcept { return disturbed_mutex.lock(m_); }
+  int lock(bool) noexcept { return disturbed_mutex.lock(m_); }
 
  private:
   pthread_mutex_t* m_;

@@ -27,10 +27,16 @@ static_assert(LOCKSWAP_RANGE_SHARED == static_cast<int>(RangeMode::shared));
 namespace {
 
 struct Attributes {
-  std::uint32_t kind;  // of the implementation, without options; 0: the default
-  std::uint32_t options;
+  std::uint32_t kind;     // of the implementation, with its name's options; 0: the default
+  std::uint32_t options;  // of those in `chosen`
   std::uint64_t segment;  // units; 0: the default
-  std::uint64_t unused[2];
+  std::uint64_t chosen;   // the options that the program has set
+  std::uint64_t unused;
+
+  void choose(std::uint32_t option, bool on) noexcept {
+    chosen |= option;
+    options = on ? options | option : options & ~option;
+  }
 };
 static_assert(sizeof(Attributes) == sizeof(lockswap_range_lock_attr));
 
@@ -95,7 +101,7 @@ int acquire_within(lockswap_range_lock* lock, lockswap_range* range, std::uint64
 extern "C" {
 
 LOCKSWAP_EXPORTED int lockswap_range_lock_attr_init(lockswap_range_lock_attr* attr) {
-  attributes(attr) = {.kind = 0, .options = RangeKind::kFair, .segment = 0, .unused = {}};
+  attributes(attr) = {};
   return 0;
 }
 LOCKSWAP_EXPORTED int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr,
@@ -115,8 +121,7 @@ LOCKSWAP_EXPORTED int lockswap_range_lock_attr_set_segment(lockswap_range_lock_a
 }
 LOCKSWAP_EXPORTED int lockswap_range_lock_attr_set_fair(lockswap_range_lock_attr* attr, int fair) {
   if (fair != 0 && fair != 1) return EINVAL;
-  std::uint32_t& options = attributes(attr).options;
-  options = (options & ~RangeKind::kFair) | (fair == 1 ? RangeKind::kFair : 0);
+  attributes(attr).choose(RangeKind::kFair, fair == 1);
   return 0;
 }
 LOCKSWAP_EXPORTED int lockswap_range_lock_attr_set_preference(lockswap_range_lock_attr* attr,
@@ -124,9 +129,7 @@ LOCKSWAP_EXPORTED int lockswap_range_lock_attr_set_preference(lockswap_range_loc
   if (preference != LOCKSWAP_RANGE_PREFER_READERS && preference != LOCKSWAP_RANGE_PREFER_WRITERS) {
     return EINVAL;
   }
-  std::uint32_t& options = attributes(attr).options;
-  options = (options & ~RangeKind::kWritersFirst) |
-            (preference == LOCKSWAP_RANGE_PREFER_WRITERS ? RangeKind::kWritersFirst : 0);
+  attributes(attr).choose(RangeKind::kWritersFirst, preference == LOCKSWAP_RANGE_PREFER_WRITERS);
   return 0;
 }
 
@@ -134,10 +137,10 @@ LOCKSWAP_EXPORTED int lockswap_range_lock_init(lockswap_range_lock* lock,
                                                const lockswap_range_lock_attr* attr) {
   lockswap::ensure_started();
   RangeFrame& f = *new (lock) RangeFrame{};
-  Attributes a{.kind = 0, .options = RangeKind::kFair, .segment = 0, .unused = {}};
+  Attributes a{};
   if (attr != nullptr) std::memcpy(&a, attr, sizeof a);
-  const std::uint32_t kind =
-      (a.kind != 0 ? a.kind : active_range.default_kind & ~RangeKind::kOptions) | a.options;
+  const std::uint32_t named = a.kind != 0 ? a.kind : active_range.default_kind;
+  const std::uint32_t kind = (named & ~static_cast<std::uint32_t>(a.chosen)) | a.options;
   ops_of(kind).begin(f, a.segment);
   f.kind.store(kind, lockswap::relaxed);  // relaxed: the program passes the lock on
   return 0;

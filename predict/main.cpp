@@ -2,6 +2,6 @@
 #include "predict/session.h"
 
 int main() {
-  lockswap::predict::serve(lockswap::predict::all_locks());
+  lockswap::predict::serve(lockswap::predict::all_locks(), lockswap::predict::all_range_locks());
   return 0;
 }

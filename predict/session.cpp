@@ -17,7 +17,8 @@ namespace {
 
 class Reader {
  public:
-  explicit Reader(NamedLocks locks) : locks_(std::move(locks)) {}
+  Reader(NamedLocks locks, AllOperated operated)
+      : locks_(std::move(locks)), operated_(std::move(operated)) {}
   void read_all() {
     std::string w;
     while (std::cin >> w)
@@ -43,12 +44,17 @@ class Reader {
     } else if (w == "run") {
       run_one();
     } else if (w == "list") {
-      for (const NamedLock& l : locks_) {
-        if (!l.parks) std::printf("%s %s\n", l.kind.c_str(), l.name.c_str());
-      }
+      list();
     } else if (!replay_.reads(w, costs_, locks_)) {
       read_workload(w);
     }
+  }
+  void list() const {
+    for (const NamedLock& l : locks_) {
+      if (!l.parks) std::printf("%s %s\n", l.kind.c_str(), l.name.c_str());
+    }
+    for (const NamedOperated& o : operated_)
+      std::printf("%s %s\n", o.kind.c_str(), o.name.c_str());
   }
   void read_places() {
     costs_.place.resize(static_cast<std::size_t>(number()));
@@ -84,6 +90,12 @@ class Reader {
     if (name == "random") return cost::Arbitration::random;
     fail("there is no arbitration '" + name + "'");
   }
+  static Ranges ranges(const std::string& name) {
+    if (name == "full") return Ranges::full;
+    if (name == "disjoint") return Ranges::disjoint;
+    if (name == "random") return Ranges::random;
+    fail("there are no ranges '" + name + "'");
+  }
   void read_workload(const std::string& w) {
     if (w == "writes") {
       workload_.write_share = number();
@@ -101,6 +113,15 @@ class Reader {
       workload_.locks = static_cast<int>(number());
     } else if (w == "own") {
       workload_.own = number() != 0;
+    } else if (w == "program") {
+      workload_.program = word();
+      workload_.memory = word();
+      workload_.mapping = number();
+    } else if (w == "set") {
+      workload_.items = static_cast<int>(number());
+      workload_.buckets = static_cast<int>(number());
+    } else if (w == "ranges") {
+      workload_.ranges = ranges(word());
     } else if (w == "writers") {
       workload_.writers = static_cast<int>(number());
       workload_.outside_of_writers = number();
@@ -116,6 +137,11 @@ class Reader {
     for (const NamedLock& l : locks_) {
       if (l.name != name || l.kind != kind || l.parks != (how == "sleep")) continue;
       print(predict::run(costs_, l, workload_, threads, ns));
+      return;
+    }
+    for (const NamedOperated& o : operated_) {
+      if (o.name != name || o.kind != kind || how != "poll") continue;
+      print(predict::run(costs_, *o.make(), workload_, threads, ns));
       return;
     }
     fail("there is no " + kind + " '" + name + "'");
@@ -135,10 +161,13 @@ class Reader {
   Workload workload_;
   ReplaySession replay_;
   NamedLocks locks_;
+  AllOperated operated_;
 };
 
 }  // namespace
 
-void serve(NamedLocks locks) { Reader(std::move(locks)).read_all(); }
+void serve(NamedLocks locks, AllOperated operated) {
+  Reader(std::move(locks), std::move(operated)).read_all();
+}
 
 }  // namespace lockswap::predict

@@ -7,18 +7,22 @@
 //   arbitration first_come|nearest|random
 //   writes SHARE, inside NS, outside NS, varies 0|1, lines N, ring 0|1, locks N, own 0|1
 //   writers N NS                  how many threads do nothing but write, and their work outside
+//   ranges full|disjoint|random   of a range lock's array
+//   set ITEMS BUCKETS             how many items a set has at first, and in how many lists
+//   program NAME MEMORY SHARE     of an address space's threads
 //   full 0|1                      whether other threads are on the hardware threads that are left
 //   seed N
-//   run LOCK rwlock|mutex|raw poll|sleep THREADS NS
+//   run LOCK rwlock|mutex|range|design|set|raw poll|sleep THREADS NS
 //   list                          the names of the locks
 // The words of replays are in replay_session.h.
 #pragma once
 
 #include "predict/lock.h"
+#include "predict/operated.h"
 
 namespace lockswap::predict {
 
 // Exits with status 2 and a line on stderr if the input is wrong.
-void serve(NamedLocks locks);
+void serve(NamedLocks locks, AllOperated operated = {});
 
 }  // namespace lockswap::predict

@@ -14,37 +14,97 @@ namespace {
 using cost::Access;
 using cost::machine;
 
-class Run {
+// Locks with their data, as the workload says.
+class Locks final : public Operated {
  public:
-  Run(const NamedLock& lock, const Workload& workload, int threads, double warm)
-      : workload_(workload),
-        threads_(threads),
-        warm_(warm),
-        done_(static_cast<std::size_t>(threads)),
-        turn_(static_cast<std::size_t>(threads)) {
-    for (int i = 0; i < (workload.own ? threads : workload.locks); ++i)
-      guarded_.emplace_back(lock.make(), workload.lines);
-  }
+  explicit Locks(const NamedLock& lock) : lock_(lock) {}
 
-  void begin() {
+  void begin(const Workload& workload, int threads) override {
+    workload_ = &workload;
+    threads_ = threads;
+    turn_ = std::vector<Line>(static_cast<std::size_t>(threads));
+    rounds_.assign(static_cast<std::size_t>(threads), 0);
+    for (int i = 0; i < (workload.own ? threads : workload.locks); ++i)
+      guarded_.emplace_back(lock_.make(), workload.lines);
     for (Guarded& g : guarded_)
       g.begin();
   }
+  Did operate(int thread) override {
+    if (workload_->ring && !wait_for_turn(thread)) return Did::over;
+    const bool writes = is_write(thread);
+    section(guarded_[chosen(thread)], writes);
+    if (workload_->ring) pass_turn(thread);
+    return writes ? Did::write : Did::read;
+  }
+
+ private:
+  std::size_t chosen(int thread) {
+    if (workload_->own) return static_cast<std::size_t>(thread);
+    if (guarded_.size() == 1) return 0;
+    return std::uniform_int_distribution<std::size_t>(0, guarded_.size() - 1)(machine.random());
+  }
+  bool is_write(int thread) const {
+    if (workload_->writers > 0) return thread < workload_->writers;
+    if (workload_->write_share <= 0) return false;
+    return std::bernoulli_distribution(std::min(1.0, workload_->write_share))(machine.random());
+  }
+  void section(Guarded& g, bool writes) {
+    g.acquire(writes);
+    if (workload_->inside > 0) machine.work(workload_->inside);
+    g.release();
+  }
+  // The first thread of the ring begins its first round at once. Returns false if the run is over.
+  bool wait_for_turn(int i) {
+    const Line& mine = turn_[static_cast<std::size_t>(i)];
+    std::uint64_t& round = rounds_[static_cast<std::size_t>(i)];
+    const std::uint64_t wanted = i == 0 ? round : round + 1;
+    ++round;
+    for (;;) {
+      machine.access(&mine, Access::read);
+      if (mine.word >= wanted) return true;
+      if (!machine.goes_on()) return false;
+      machine.watch(&mine, machine.now() + kLongest);
+    }
+  }
+  void pass_turn(int i) {
+    Line& next = turn_[static_cast<std::size_t>((i + 1) % threads_)];
+    machine.access(&next, Access::write);
+    ++next.word;
+  }
+
+  static constexpr double kLongest = 1e6;
+  const NamedLock& lock_;
+  const Workload* workload_ = nullptr;
+  int threads_ = 0;
+  std::vector<Guarded> guarded_;
+  std::vector<Line> turn_;
+  std::vector<std::uint64_t> rounds_;
+};
+
+class Run {
+ public:
+  Run(Operated& operated, const Workload& workload, int threads, double warm)
+      : operated_(operated),
+        workload_(workload),
+        threads_(threads),
+        warm_(warm),
+        done_(static_cast<std::size_t>(threads)) {}
+
+  void begin() { operated_.begin(workload_, threads_); }
 
   void thread(int i) {
-    for (std::uint64_t round = 0; machine.goes_on(); ++round) {
+    while (machine.goes_on()) {
       if (!counts_ && machine.now() >= warm_) {
         counts_ = true;
         machine.begin_counting();
       }
-      if (workload_.ring && !wait_for_turn(i, round)) return;
-      const bool writes = is_write(i);
-      section(guarded_[chosen(i)], writes);
+      const Did did = operated_.operate(i);
+      if (did == Did::over) return;
       if (counts_)
-        ++(writes ? done_[static_cast<std::size_t>(i)].writes
-                  : done_[static_cast<std::size_t>(i)].reads);
-      if (workload_.ring) pass_turn(i);
-      const double outside = is_writer(i) ? workload_.outside_of_writers : workload_.outside;
+        ++(did == Did::write ? done_[static_cast<std::size_t>(i)].writes
+                             : done_[static_cast<std::size_t>(i)].reads);
+      const double outside =
+          i < workload_.writers ? workload_.outside_of_writers : workload_.outside;
       if (outside > 0) machine.work(outside * share_outside());
     }
   }
@@ -83,60 +143,32 @@ class Run {
     }
     return mean > 0 ? std::sqrt(squares / threads_) / mean : 0;
   }
-  std::size_t chosen(int thread) {
-    if (workload_.own) return static_cast<std::size_t>(thread);
-    if (guarded_.size() == 1) return 0;
-    return std::uniform_int_distribution<std::size_t>(0, guarded_.size() - 1)(machine.random());
-  }
-  bool is_writer(int thread) const { return thread < workload_.writers; }
-  bool is_write(int thread) {
-    if (workload_.writers > 0) return is_writer(thread);
-    if (workload_.write_share <= 0) return false;
-    return std::bernoulli_distribution(std::min(1.0, workload_.write_share))(machine.random());
-  }
   double share_outside() {
     return workload_.varies ? std::uniform_real_distribution<double>(0, 2)(machine.random()) : 1;
   }
-  void section(Guarded& g, bool writes) {
-    g.acquire(writes);
-    if (workload_.inside > 0) machine.work(workload_.inside);
-    g.release();
-  }
-  // The first thread of the ring begins its first round at once. Returns false if the run is over.
-  bool wait_for_turn(int i, std::uint64_t round) {
-    const Line& mine = turn_[static_cast<std::size_t>(i)];
-    const std::uint64_t wanted = i == 0 ? round : round + 1;
-    for (;;) {
-      machine.access(&mine, Access::read);
-      if (mine.word >= wanted) return true;
-      if (!machine.goes_on()) return false;
-      machine.watch(&mine, machine.now() + kLongest);
-    }
-  }
-  void pass_turn(int i) {
-    Line& next = turn_[static_cast<std::size_t>((i + 1) % threads_)];
-    machine.access(&next, Access::write);
-    ++next.word;
-  }
 
-  static constexpr double kLongest = 1e6;
+  Operated& operated_;
   const Workload& workload_;
   const int threads_;
   const double warm_;
   bool counts_ = false;
-  std::vector<Guarded> guarded_;
   std::vector<Done> done_;
-  std::vector<Line> turn_;
 };
 
 }  // namespace
 
-Outcome run(const cost::Costs& costs, const NamedLock& lock, const Workload& workload, int threads,
+Outcome run(const cost::Costs& costs, Operated& operated, const Workload& workload, int threads,
             double ns) {
-  Run all(lock, workload, threads, ns / 5);
+  Run all(operated, workload, threads, ns / 5);
   machine.run(
       costs, threads, ns, [&all] { all.begin(); }, [&all](int i) { all.thread(i); });
   return all.outcome(ns);
+}
+
+Outcome run(const cost::Costs& costs, const NamedLock& lock, const Workload& workload, int threads,
+            double ns) {
+  Locks locks(lock);
+  return run(costs, locks, workload, threads, ns);
 }
 
 }  // namespace lockswap::predict

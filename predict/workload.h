@@ -6,10 +6,14 @@
 
 #include "multicore/cost/machine.h"
 #include "predict/lock.h"
+#include "predict/operated.h"
 
 namespace lockswap::predict {
 
-// Threads that take a lock again and again.
+// What of an array a thread takes at once (apps/arrbench.cpp).
+enum class Ranges : std::uint8_t { full, disjoint, random };
+
+// Threads that take a lock again and again, or use a structure.
 struct Workload {
   double write_share = 0;         // of the acquisitions
   double inside = 0;              // work in a section, in nanoseconds
@@ -21,6 +25,11 @@ struct Workload {
   bool own = false;               // each thread has a lock of its own
   int writers = 0;                // if any, the first so many threads write, and no other does
   double outside_of_writers = 0;  // their work
+  Ranges ranges = Ranges::full;   // of a range lock's array
+  std::string program = "wrmem";  // of an address space's threads (structures/apps/address_space)
+  std::string memory = "arenas";  // where that allocates
+  double mapping = 0;             // the share of time in which one of them maps
+  int items = 0, buckets = 1;     // of a set
 };
 
 struct Outcome {
@@ -35,6 +44,8 @@ struct Outcome {
 
 // Runs it for so many nanoseconds of virtual time, of which the first fifth is to warm up.
 Outcome run(const cost::Costs& costs, const NamedLock& lock, const Workload& workload, int threads,
+            double ns);
+Outcome run(const cost::Costs& costs, Operated& operated, const Workload& workload, int threads,
             double ns);
 
 }  // namespace lockswap::predict

@@ -66,8 +66,15 @@ OTHERS = {
     "structures/src/rlu": ["src/platform", "src/wait", "src/readers", "src/locks"],
     "structures/src/library": ["src/platform", "src/wait", "structures/src/rlu", "structures/include/lockswap"],
     "structures/src/address_space": ["src/platform", "include/lockswap", "structures/include/lockswap"],
+    "structures/src/variants": ["src/platform", "src/wait", "src/readers", "src/locks"],
     "structures/apps": [
         *("src/platform", "src/wait", "src/reclaim", "src/range", "include/lockswap", "apps"),
+        *("src/readers", "src/posix", "src/ops", "structures/src/variants"),
+        *("structures/src/rlu", "structures/src/address_space", "structures/include/lockswap"),
+    ],
+    # The structures in the cost model.
+    "structures/predict": [
+        *(*LAYERS, "src/multicore", "predict", "structures/apps"),
         *("structures/src/rlu", "structures/src/address_space", "structures/include/lockswap"),
     ],
 }

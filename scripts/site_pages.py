@@ -25,12 +25,11 @@ GROUPS = {
             "docs/audit.md",
             "docs/fuzz.md",
             "docs/whatif.md",
-            "docs/advise.md",
             "docs/policy.md",
             "docs/production.md",
             "docs/limits.md",
         ),
-        *("docs/installing.md", "docs/license.md", "examples/*"),
+        *("docs/installing.md", "examples/*"),
     ),
     "Measure": (
         *("docs/measuring.md", "docs/peers.md", "docs/many-machines.md", "docs/predict.md", "docs/replay.md"),

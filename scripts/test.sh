@@ -207,6 +207,7 @@ run_full_tests() {
   mapfile -t files <"$PLAN/pytest"
   if [[ ${#files[@]} -gt 0 ]]; then goes_on harness run_pytest -m 'not alone' "${files[@]}"; fi
   full_part 'aarch64, emulated' aarch64_tests
+  full_part clang clang_tests
   # What is measured by the clock.
   full_part 'harness, alone' "$BUILD/venv/bin/python" -m pytest -q -m alone tests structures/tests
   end_parts

@@ -41,7 +41,7 @@ function(lockswap_write file text)
   endif()
 endfunction()
 
-# The build may leave families of locks out: docs/license.md.
+# The build may leave families of locks out: docs/installing.md.
 set(LOCKSWAP_WITHOUT "" CACHE STRING "families of locks to leave out, such as bravo,gcr,range")
 if(LOCKSWAP_WITHOUT)
   include(${CMAKE_CURRENT_LIST_DIR}/without.cmake)

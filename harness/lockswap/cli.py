@@ -238,6 +238,23 @@ def _given() -> list[click.Parameter]:
     ]
 
 
+_MODEL = "On a machine that you don't have"
+
+
+def _model_figure(options: dict[str, object], machine: str, draws: int) -> int:
+    from lockswap.base.paths import Paths
+    from lockswap.predict import figure_page
+
+    for one in _given():
+        if one.name not in ("figure", "machine", "draws", "threads", "out"):
+            raise UserError(f"{one.opts[0]} has no effect with --machine, which measures nothing: drop it")
+    request_of = request.Request.from_command_line(options)
+    return figure_page.run(
+        Paths.find(),
+        figure_page.Request(request_of.figure, machine, tuple(sorted(request_of.threads or ())), draws, request_of.out),
+    )
+
+
 @cli.command("paper", cls=HeadedCommand, context_settings=SETTINGS, short_help="Measure a paper's figure here.")
 @request.with_some_options(
     "quick", "threads", "repeats", "seconds", "until", "budget", "pin", "preload", "per_cpu", "name", "out"
@@ -250,8 +267,25 @@ def _given() -> list[click.Parameter]:
     metavar="DIR",
     help="Continue an interrupted measurement.",
 )
+@click.option(
+    "--machine",
+    cls=HeadedOption,
+    heading=_MODEL,
+    metavar="NAME|FILE.toml",
+    help="Measure nothing: draw the figure as the model of 'lockswap predict' sees it on that machine.",
+)
+@click.option(
+    "--draws",
+    cls=HeadedOption,
+    heading=_MODEL,
+    type=click.IntRange(2),
+    default=24,
+    show_default=True,
+    metavar="N",
+    help="Draw what isn't known about the machine at random N times.",
+)
 @click.argument("figure", required=False, metavar="[FIGURE]")
-def paper_command(resume: _Path | None, **options: object) -> int:
+def paper_command(resume: _Path | None, machine: str | None, draws: int, **options: object) -> int:
     """Measure a figure or table of a paper on this machine, and draw it with the paper's axes and lines. The page also
     lists what the paper says about the figure, and whether that holds here: hit, miss, or can't tell here.
 
@@ -259,6 +293,7 @@ def paper_command(resume: _Path | None, **options: object) -> int:
     lockswap list papers             all figures, a line each, and why some can't be measured
     lockswap paper bravo-3           measure one; the programs that it needs are built or fetched
     lockswap paper bravo-3 --quick   fewer points, shorter runs, 6 rounds
+    lockswap paper bravo-5 --machine x5-2    model one, on a machine that you don't have
 
     There are points with up to as many threads as processors, and with more, where the plot is grey. The results are a
     folder like that of 'lockswap compare', so 'lockswap report' and 'lockswap export' work with it.
@@ -277,6 +312,10 @@ def paper_command(resume: _Path | None, **options: object) -> int:
         return compare.resume(resume)
     if options["figure"] is None:
         raise UserError("name a figure: 'lockswap paper bravo-3'; 'lockswap list papers' shows all")
+    if machine is not None:
+        return _model_figure(options, machine, draws)
+    if any(one.name == "draws" for one in _given()):
+        raise UserError("--draws has no effect without --machine: drop it")
     return compare.run(request.Request.from_command_line(options))
 
 
@@ -1040,7 +1079,7 @@ def advise_command(
     lockswap advise --server './server -p {port}' --load './load localhost:{port}' --metric 'requests/s: ([0-9.]+)'
 
     A command must end by itself and do the same work in each run. A server is started for each run, and the metric is
-    read from what the load prints. See docs/advise.md.
+    read from what the load prints. See docs/policy.md.
     """
     from lockswap.advise import advise, subject
     from lockswap.base.paths import Paths

@@ -246,6 +246,7 @@ class Listing:
             ("fairness", lock.fairness),
             ("source", lock.source),
             ("made of", "reader-writer locks: ':RWLOCK' behind the name says which" if lock.of_rwlocks else ""),
+            ("options", " and ".join(f"{lock.name}:{word}" for word in lock.words)),
         ]
         return [f"{lock.name}, a range lock (--range {lock.name})", *described(facts, self.width)]
 
@@ -292,7 +293,7 @@ def _is(lock: Lock, typed: str) -> bool:
 
 
 def _range_name(lock: RangeLock) -> str:
-    return f"{lock.name}[:RWLOCK]" if lock.of_rwlocks else lock.name
+    return lock.name + "[:RWLOCK]" * lock.of_rwlocks + "".join(f"[:{word}]" for word in lock.words)
 
 
 def _campaign(recipe: Recipe) -> str:

@@ -1,5 +1,5 @@
 /// @file
-/// Range locks for C++: see range_lock.h for what they are. C++17.
+/// Range locks for C++17. range_lock.h explains what they are.
 ///
 ///   lockswap::range_lock lock;
 ///   {
@@ -21,16 +21,15 @@
 
 namespace lockswap {
 
-/// A held range, or none. Released by its destructor, which must run in the thread that acquired
-/// it.
+/// A held range, or none. The destructor releases it, and must run in the thread that acquired it.
 class held_range {
  public:
-  /// No range.
+  /// Makes an object without a range.
   held_range() noexcept = default;
-  /// Takes the range of the other one, which then has none.
+  /// Takes over the range of the other object, which then has none.
   held_range(held_range&& other) noexcept
       : range_(other.range_), held_(std::exchange(other.held_, false)) {}
-  /// The same; a range that it had is released.
+  /// The same, after releasing the range that this object had.
   held_range& operator=(held_range&& other) noexcept {
     if (this != &other) {
       release();
@@ -43,14 +42,14 @@ class held_range {
   held_range& operator=(const held_range&) = delete;
   ~held_range() { release(); }
 
-  /// Whether there is a range.
+  /// Returns whether there is a range.
   explicit operator bool() const noexcept { return held_; }
-  /// Releases it now, if there is one.
+  /// Releases the range now, if there is one.
   void release() noexcept {
     if (std::exchange(held_, false)) lockswap_range_release(&range_);
   }
-  /// Shared becomes exclusive. Returns false if others are in the way, and it stays shared. Throws
-  /// std::system_error, also where the implementation cannot.
+  /// Makes a shared range exclusive. Returns false if others are in the way, and then it stays
+  /// shared. Throws std::system_error for other errors, also if the implementation can't do this.
   bool try_upgrade() {
     const int error = lockswap_range_try_upgrade(&range_);
     if (error != 0 && error != EBUSY) {
@@ -58,7 +57,7 @@ class held_range {
     }
     return error == 0;
   }
-  /// Exclusive becomes shared. Throws std::system_error.
+  /// Makes an exclusive range shared. Throws std::system_error on errors.
   void downgrade() {
     if (const int error = lockswap_range_downgrade(&range_); error != 0) {
       throw std::system_error(error, std::generic_category(), "lockswap range downgrade");
@@ -71,75 +70,77 @@ class held_range {
   bool held_ = false;
 };
 
-/// A range lock. It stays where it is: it can be neither copied nor moved.
+/// A range lock, which can be neither copied nor moved.
 class range_lock {
  public:
-  /// With the default attributes.
+  /// Makes a lock with the default attributes.
   range_lock() noexcept = default;
-  /// With attributes of its own. `segment`: units; 0: the default. Throws std::system_error if
-  /// there is no implementation of that name.
+  /// Makes a lock with these attributes. `segment` is in units, and 0 means the default. What is
+  /// left at its default is as the implementation's name says. Throws std::system_error if there is
+  /// no implementation of that name.
   explicit range_lock(const char* implementation, bool fair = true,
                       int preference = LOCKSWAP_RANGE_PREFER_READERS, std::uint64_t segment = 0) {
     lockswap_range_lock_attr attr;
     check(lockswap_range_lock_attr_init(&attr));
     check(lockswap_range_lock_attr_set_implementation(&attr, implementation));
-    check(lockswap_range_lock_attr_set_fair(&attr, fair ? 1 : 0));
-    check(lockswap_range_lock_attr_set_preference(&attr, preference));
+    if (!fair) check(lockswap_range_lock_attr_set_fair(&attr, 0));
+    if (preference != LOCKSWAP_RANGE_PREFER_READERS)
+      check(lockswap_range_lock_attr_set_preference(&attr, preference));
     if (segment != 0) check(lockswap_range_lock_attr_set_segment(&attr, segment));
     check(lockswap_range_lock_init(&lock_, &attr));
   }
   range_lock(const range_lock&) = delete;
   range_lock& operator=(const range_lock&) = delete;
-  /// No range may be held; if one is, as by a thread that runs on while the process exits, what the
-  /// lock has mapped stays. Waits a little for a thread that has not come back from a release.
+  /// No range may be held. If one is, for example by a thread that runs on while the process exits,
+  /// the lock's memory stays mapped. Waits briefly for a thread that is still in a release.
   ~range_lock() {
     for (int i = 0; i < 1000 && lockswap_range_lock_destroy(&lock_) == EBUSY; ++i)
       std::this_thread::yield();
   }
 
   /// @name Acquisitions that wait
-  /// They throw std::system_error where the function of C returns an
-  /// error. Without numbers: all units.
+  /// They throw std::system_error where the C function returns an error. The forms without numbers
+  /// acquire all units.
   /// @{
 
-  /// [start, end) for this thread alone.
+  /// Acquires [start, end) for this thread alone.
   held_range exclusive(std::uint64_t start, std::uint64_t end) {
     return acquire(start, end, LOCKSWAP_RANGE_EXCLUSIVE);
   }
-  /// [start, end) beside others that share it.
+  /// Acquires [start, end) beside others that share it.
   held_range shared(std::uint64_t start, std::uint64_t end) {
     return acquire(start, end, LOCKSWAP_RANGE_SHARED);
   }
-  /// All units for this thread alone.
+  /// Acquires all units for this thread alone.
   held_range exclusive() { return exclusive(0, UINT64_MAX); }
-  /// All units beside others that share them.
+  /// Acquires all units beside others that share them.
   held_range shared() { return shared(0, UINT64_MAX); }
   /// @}
 
   /// @name Tries
-  /// Each is no range if it would have to wait (longer). What is in the way of a try
-  /// may be this thread's own range; the forms with a time throw then, as those that wait do.
+  /// They return an object without a range if they would have to wait, or wait for longer. If this
+  /// thread's own range is in the way, the forms with a time throw, as those that wait do.
   /// @{
 
-  /// [start, end) for this thread alone, at once or not.
+  /// Tries to acquire [start, end) for this thread alone.
   held_range try_exclusive(std::uint64_t start, std::uint64_t end) {
     return try_acquire(start, end, LOCKSWAP_RANGE_EXCLUSIVE);
   }
-  /// [start, end) beside others, at once or not.
+  /// Tries to acquire [start, end) beside others that share it.
   held_range try_shared(std::uint64_t start, std::uint64_t end) {
     return try_acquire(start, end, LOCKSWAP_RANGE_SHARED);
   }
-  /// All units for this thread alone, at once or not.
+  /// Tries to acquire all units for this thread alone.
   held_range try_exclusive() { return try_exclusive(0, UINT64_MAX); }
-  /// All units beside others, at once or not.
+  /// Tries to acquire all units beside others that share them.
   held_range try_shared() { return try_shared(0, UINT64_MAX); }
-  /// Like try_exclusive, but waits for at most that long.
+  /// Like try_exclusive, but waits for at most `time`.
   template <class Rep, class Period>
   held_range try_exclusive_for(std::uint64_t start, std::uint64_t end,
                                std::chrono::duration<Rep, Period> time) {
     return timed_acquire(start, end, LOCKSWAP_RANGE_EXCLUSIVE, time);
   }
-  /// Like try_shared, but waits for at most that long.
+  /// Like try_shared, but waits for at most `time`.
   template <class Rep, class Period>
   held_range try_shared_for(std::uint64_t start, std::uint64_t end,
                             std::chrono::duration<Rep, Period> time) {
@@ -148,7 +149,7 @@ class range_lock {
 
   /// @}
 
-  /// The lock of C.
+  /// Returns the underlying C lock.
   lockswap_range_lock* native_handle() noexcept { return &lock_; }
 
  private:
@@ -168,7 +169,7 @@ class range_lock {
     r.held_ = error == 0;
     return r;
   }
-  // Not more than a century: three do not fit.
+  // Limited to a century, because three of them overflow.
   template <class Rep, class Period>
   static std::int64_t nanoseconds_of(std::chrono::duration<Rep, Period> time) {
     constexpr std::chrono::hours kCentury(24 * 365 * 100);
@@ -181,7 +182,7 @@ class range_lock {
   template <class Rep, class Period>
   held_range timed_acquire(std::uint64_t start, std::uint64_t end, int mode,
                            std::chrono::duration<Rep, Period> time) {
-    // The monotonic clock's own now: std::chrono does not say which clock it reads.
+    // Reads the monotonic clock itself, because std::chrono does not say which clock it reads.
     timespec until{};
     clock_gettime(CLOCK_MONOTONIC, &until);
     const std::int64_t ns = nanoseconds_of(time);

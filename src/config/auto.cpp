@@ -21,11 +21,10 @@ const char* auto_mutex(const Config& config) noexcept { return chosen(kAutoMutex
 void put_auto_reason(Text& out, const AutoChoice& choice) noexcept {
   if (choice.left_out != nullptr) out << choice.left_out << " " << kWhyLeftOut << "; ";
   if (same_name(choice.several_cpus, "pthread")) {
-    out << "what this build has beside glibc's lock may keep programs waiting that are right "
-           "under that one";
+    out << "this build's other locks may block programs that are right under glibc's";
   } else if (same_name(choice.one_cpu, choice.several_cpus)) {
-    out << "a running thread takes it, one alone where trials show that to be faster, and nobody "
-           "waits for ever";
+    out << "it lets one thread go on alone where trials show that to be faster, and every waiter "
+           "gets its turn";
   } else {
     out << "the process may use " << topology.allowed
         << (topology.allowed == 1 ? " processor" : " processors");

@@ -15,7 +15,7 @@ inline constexpr std::size_t kLongestName = 48;  // longer ones are like none
 
 // Returns the number of insertions, deletions, substitutions and swaps of neighbouring letters that
 // turn `a` into `b` (the optimal string alignment distance). Case doesn't count.
-constexpr std::size_t spelled_apart(const char* a, const char* b) noexcept {
+inline std::size_t spelled_apart(const char* a, const char* b) noexcept {
   const std::size_t rows = std::strlen(a);
   const std::size_t columns = std::strlen(b);
   if (rows > kLongestName || columns > kLongestName) return std::numeric_limits<std::size_t>::max();

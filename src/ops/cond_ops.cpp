@@ -34,7 +34,8 @@ class WaitersMutex {
     if (error != 0) count(false);
     return error;
   }
-  int lock() noexcept {
+  int lock(bool is_awake) noexcept {
+    if (is_awake && !ours_) let_signaller_out();
     probes::mutex_entry(m_);
     const int error = mutex_functions.lock(m_);
     if (error == 0) count(false);
@@ -45,6 +46,14 @@ class WaitersMutex {
   // glibc's, of kinds.
   static constexpr int kRobust = 16, kInherits = 32, kProtects = 64;
 
+  // glibc's mutex puts a thread to sleep that comes before the one that signalled is out. That one
+  // runs, so it is out in a moment.
+  void let_signaller_out() const noexcept {
+    for (std::uint32_t i = 0; i < Native::kMoment; ++i) {
+      if (!is_locked(m_)) return;
+      Native::relax();
+    }
+  }
   void count(bool begins) const noexcept {
     if (ours_) {
       // A child's repair has forgotten the waiters of the parent.

@@ -39,9 +39,9 @@ struct OldCond {
 };
 
 // Waiter: what a wait does with its mutex, made from that.
-//   unlock(), lock()  0 or an errno
-//   is_ours()         glibc's functions can't release the mutex
-//   key(), priority() for Condvar::wait
+//   unlock(), lock(is_awake)  0 or an errno, as for Condvar::wait
+//   is_ours()                 glibc's functions can't release the mutex
+//   key(), priority()         for Condvar::wait
 template <class Layout, class Waiter>
 class CondTable {
   static NativeCond& state(pthread_cond_t* c) noexcept { return *reinterpret_cast<NativeCond*>(c); }
@@ -72,7 +72,7 @@ class CondTable {
     CancellableSleep sleep;
     Waiter waiter(m);
     const auto unlock = [&waiter] { return waiter.unlock(); };
-    const auto lock = [&waiter] { return waiter.lock(); };
+    const auto lock = [&waiter](bool is_awake) { return waiter.lock(is_awake); };
     const NativeCond::Outcome o =
         state(c).wait(waiter.key(), sleep, deadline, unlock, lock, waiter.priority());
     if (o.cancelled) sleep.go_on();
@@ -115,7 +115,7 @@ class CondTable {
     constexpr long kSoon = 1'000'000;  // ns
     if (const int error = waiter.unlock(); error != 0) return error;
     nap(kSoon);
-    const int error = waiter.lock();
+    const int error = waiter.lock(false);
     if (error != 0) return error;
     pthread_testcancel();
     return deadline != nullptr && has_passed(*deadline) ? ETIMEDOUT : 0;

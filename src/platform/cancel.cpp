@@ -25,6 +25,17 @@ namespace lockswap {
   return parked == Parked::timed_out ? Slept::timed_out : Slept::woken;
 }
 
+[[gnu::noinline]] bool CancellableSleep::is_cancelled() noexcept {
+  auto* jump = reinterpret_cast<__jmp_buf_tag*>(buffer_.__cancel_jmp_buf);
+  if (__sigsetjmp(jump, 0) != 0) return true;
+  __pthread_register_cancel(&buffer_);
+  int type = 0;
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+  pthread_setcanceltype(type, nullptr);
+  __pthread_unregister_cancel(&buffer_);
+  return false;
+}
+
 void CancellableSleep::go_on() noexcept { __pthread_unwind_next(&buffer_); }
 
 }  // namespace lockswap

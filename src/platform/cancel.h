@@ -29,6 +29,9 @@ class CancellableSleep {
              const Deadline* deadline) noexcept {
     return sleep(&atom, low_half, channels, deadline);
   }
+  // Acts on a cancellation that is pending, without a sleep. Returns whether there was one: then as
+  // after Slept::cancelled.
+  bool is_cancelled() noexcept;
   // After Slept::cancelled: runs the clean-up handlers and ends the thread.
   [[noreturn]] void go_on() noexcept;
 

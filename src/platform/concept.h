@@ -74,6 +74,16 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
     { spins.more() } -> std::same_as<bool>;
     spins.succeeded();
   };
+  // The same for the only waiter of a condition variable, whose address it gets. It begins(), or
+  // the thread is to sleep at once; before the thread sleeps it calls sleeps(). It lives until the
+  // wait is over (platform/adaptive/event_spins.h).
+  requires std::constructible_from<typename P::EventSpins, const void*>;
+  requires requires(typename P::EventSpins & spins) {
+    { spins.begins() } -> std::same_as<bool>;
+    { spins.more() } -> std::same_as<bool>;
+    spins.succeeded();
+    spins.sleeps();
+  };
   // Says whether a thread should back off before it queues, and learns whether it found the lock
   // busy then (platform/adaptive/backoff.h).
   { P::Backoff::should_sleep(&word) } -> std::same_as<bool>;

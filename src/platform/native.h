@@ -7,6 +7,7 @@
 
 #include "platform/adaptive/backoff.h"
 #include "platform/adaptive/contention_throttle.h"
+#include "platform/adaptive/event_spins.h"
 #include "platform/adaptive/failed_tries.h"
 #include "platform/adaptive/spins.h"
 #include "platform/adaptive/yield_policy.h"
@@ -152,6 +153,7 @@ struct Native {
 
   // --- waiting
   using Spins = lockswap::Spins;
+  using EventSpins = lockswap::EventSpins;
   using Backoff = lockswap::Backoff;
   using ContentionThrottle = lockswap::ContentionThrottle;
   using FailedTries = lockswap::FailedTries;

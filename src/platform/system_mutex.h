@@ -40,6 +40,11 @@ struct MutexOfConds {
   void (*count_waiter)(pthread_mutex_t*, bool begins);
 };
 
+// Whether a thread has a mutex of glibc's. Only a hint.
+inline bool is_locked(const pthread_mutex_t* m) noexcept {
+  return __atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED) != 0;
+}
+
 inline constinit MutexOps system_mutex{};
 inline constinit CondOps system_cond{};
 // For programs linked before glibc 2.3.2, whose objects have another layout; without clockwait. On

@@ -12,6 +12,7 @@
 //             kMark: always, once it is adopted
 //   list      the waiters, with a table of a node's states: waiter_list.h
 //   passing   how many waiters a signal took out that may still have to pass it on; kByPriority
+//   A waiter that is alone may spin before it sleeps, for the thread that it takes turns with.
 // No wake-up is lost: a waiter is in the list before it releases the mutex. A cancelled waiter
 //   passes on the signal that it was given. A waiter whose deadline has passed withdraws only if
 //   nobody has taken its node out. A signal that was given to a waiter which is not asleep, and so
@@ -41,8 +42,8 @@
 
 namespace lockswap {
 
-// W: how to wait for the latch. Waiters always sleep: they wait for something to happen, not for a
-// critical section to end.
+// W: how to wait for the latch. Waiters sleep under every policy: they wait for something to
+// happen, not for a critical section to end.
 template <Platform P, WaitPolicy<P> W>
 class Condvar {
   static_assert(W::kParks);
@@ -65,9 +66,11 @@ class Condvar {
 
   static bool prepare() noexcept { return Nodes::prepare(); }
 
-  // Sleeps by sleep.park(atom, low, channels, deadline), as CancellableSleep's. The caller has the
-  // mutex, which unlock() and lock() release and acquire; 0 or an errno. nullptr means no deadline.
-  // `priority`: kOwnPriority, or a number of the caller's, above 0.
+  // Sleeps by sleep.park(atom, low, channels, deadline), and asks sleep.is_cancelled() before it
+  // spins, as CancellableSleep's. The caller has the mutex, which unlock() releases and lock()
+  // acquires; 0 or an errno. lock(true): the thread has been awake all the time, so the one that
+  // signalled may have the mutex still. nullptr means no deadline. `priority`: kOwnPriority, or a
+  // number of the caller's, above 0.
   template <class Sleep, class Unlock, class Lock>
   Outcome wait(std::uint64_t mutex, Sleep& sleep, const Deadline* deadline, const Unlock& unlock,
                const Lock& lock, std::uint32_t priority = kOwnPriority) noexcept {
@@ -75,14 +78,16 @@ class Condvar {
     const std::uint64_t process = P::process();
     const Handle me = Nodes::take();
     Node& node = Nodes::at(me);
-    join_list(me, mutex, priority);
+    const bool has_company = join_list(me, mutex, priority);
 
     Outcome o;
     o.error = unlock();
     const bool unlocked = o.error == 0;  // else the mutex was not the caller's
     Exit exit;
+    bool is_awake = false;
     if (unlocked) {
-      exit = sleep_in_list(node, sleep, deadline, o);
+      exit = has_company ? sleep_in_list(node, sleep, deadline, o)
+                         : wait_alone(node, sleep, deadline, o, is_awake);
     } else {
       exit = withdraw(node) ? Exit::withdrawn : sleep_in_relay(node);
     }
@@ -92,7 +97,7 @@ class Condvar {
       if (P::process() == process) passing_.fetch_sub(1, release);
     }
     if (unlocked) {
-      if (const int error = lock(); error != 0) o.error = error;
+      if (const int error = lock(is_awake); error != 0) o.error = error;
     }
     // relaxed: it came with the gate. 0: no relay opened the gate, but a repair.
     if (const Handle relay = node.relay.load(relaxed); exit == Exit::opened && relay != 0) {
@@ -168,7 +173,8 @@ class Condvar {
       adopt();
   }
 
-  void join_list(Handle me, std::uint64_t mutex, std::uint32_t priority) noexcept {
+  // Returns whether others wait as well.
+  bool join_list(Handle me, std::uint64_t mutex, std::uint32_t priority) noexcept {
     Node& node = Nodes::at(me);
     // relaxed, all: the latch hands the node on.
     node.mutex.store(mutex, relaxed);
@@ -186,6 +192,7 @@ class Condvar {
       passing_.fetch_or(kByPriority, relaxed);
     }
     list_.unlatch();
+    return has_company;
   }
 
   // Out of line, so that a broadcast needs no stack if nobody waits.
@@ -247,6 +254,34 @@ class Condvar {
     return true;
   }
 
+  // `is_awake`: it has not slept.
+  template <class Sleep>
+  Exit wait_alone(Node& node, Sleep& sleep, const Deadline* deadline, Outcome& o,
+                  bool& is_awake) noexcept {
+    typename P::EventSpins spins(this);
+    if (spins.begins()) {
+      // A spin is a cancellation point as a sleep is: threads that take turns may never sleep.
+      o.cancelled = sleep.is_cancelled();
+      if (o.cancelled && withdraw(node)) return Exit::withdrawn;
+      is_awake = !o.cancelled && spin(node, spins);
+      if (o.cancelled || is_awake) return sleep_in_relay(node);
+    }
+    spins.sleeps();
+    return sleep_in_list(node, sleep, deadline, o);
+  }
+  // Returns whether the node has been taken out.
+  static bool spin(Node& node, typename P::EventSpins& spins) noexcept {
+    for (; spins.more(); P::relax()) {
+      if ((node.gate.load(relaxed) & List::kQueued) == 0) {  // relaxed: sleep_in_relay acquires
+        spins.succeeded();
+        return true;
+      }
+      // A signal to a thread that is awake goes to the next one as well, which would wake up for
+      // nothing. relaxed: it decides nothing else.
+      if (node.link.load(relaxed) != 0) break;
+    }
+    return false;
+  }
   template <class Sleep>
   Exit sleep_in_list(Node& node, Sleep& sleep, const Deadline* deadline, Outcome& o) noexcept {
     for (;;) {

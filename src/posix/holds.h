@@ -92,13 +92,12 @@ class Holds {
   template <bool kHasToken>
   [[gnu::always_inline]] HoldRecord* newest(std::uint64_t key, std::uint64_t stamp,
                                             std::uint32_t& token) noexcept {
-    for (std::size_t i = 0; i < kInline; ++i) {
-      HoldRecord& h = first_[i];
-      token = kHasToken ? h.token : 0;
+    for (HoldRecord* h = first_; h != first_ + kInline; ++h) {
+      token = kHasToken ? h->token : 0;
       in_order();
-      if (h.key != key) continue;
-      const bool is_last = (i + 1 < kInline ? first_[i + 1].key : used_) == 0;
-      return is_last && h.stamp == stamp ? &h : nullptr;
+      if (h->key != key) continue;
+      const bool is_last = (h != first_ + kInline - 1 ? h[1].key : used_) == 0;
+      return is_last && h->stamp == stamp ? h : nullptr;
     }
     return nullptr;
   }

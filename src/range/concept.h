@@ -20,6 +20,8 @@ concept RangeLockBasics = requires(Lock& lock, const RangeRequest& request, Rang
   requires std::same_as<decltype(Lock::kCanShare), const bool>;
   // Whether threads may hold several ranges as long as they acquire them in one order.
   requires std::same_as<decltype(Lock::kHoldsMany), const bool>;
+  // Which options make a difference.
+  requires std::same_as<decltype(Lock::kTakes), const RangeOptions>;
   // Acquires without trying a fast path first; the results are those of acquire_range
   // (stages.h). A lock without a fast path has no other way.
   { lock.acquire_slowly(request, options, out) } -> std::same_as<int>;

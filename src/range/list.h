@@ -49,6 +49,7 @@ class RangeList {
   static constexpr bool kCanShare = kReaders;
   // Whether threads may hold several ranges as long as they acquire them in one order.
   static constexpr bool kHoldsMany = true;
+  static constexpr RangeOptions kTakes{.fair = true, .writers_first = kReaders};
   static constexpr LockInfo kInfo =
       kReaders ? LockInfo{.summary = "a sorted list of held ranges, shared and exclusive",
                           .source = "Kogan, Dice, Issa, EuroSys 2020, 4.2",

@@ -53,6 +53,7 @@ class ShardedRanges {
   using Nodes = typename List::Nodes;
   static constexpr bool kCanShare = true;
   static constexpr bool kHoldsMany = true;
+  static constexpr RangeOptions kTakes{.fair = true, .writers_first = true};
   static constexpr LockInfo kInfo{
       .summary = "1024 lists in turn, a segment of the units each, for many held ranges",
       .source = "ours; the lists are list-rw's",

@@ -63,6 +63,7 @@ class RangeTree {
   static constexpr bool kCanShare = kReaders;
   // Whether threads may hold several ranges as long as they acquire them in one order.
   static constexpr bool kHoldsMany = false;
+  static constexpr RangeOptions kTakes{.fair = false, .writers_first = false};
   static constexpr LockInfo kInfo =
       kReaders ? LockInfo{.summary =
                               "a tree of held and waiting ranges under a spin lock, shared and "
@@ -77,7 +78,7 @@ class RangeTree {
                               "first come, first served, also behind a waiter that is not in "
                               "the way"};
 
-  // Options have no meaning here, and there is no fast path.
+  // There is no fast path.
   int acquire_slowly(const RangeRequest& r, RangeOptions, Node*& out) noexcept {
     const typename Nodes::Lease lease;
     Node* n = lease.get() == nullptr ? nullptr : Nodes::take(*lease.get());

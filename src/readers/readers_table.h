@@ -25,23 +25,38 @@ struct ReadersTable {
   // Where the calling thread publishes itself for `key`: always the same slot, so that a thread
   // finds the line in its cache. The paper's choice: Mix32 of Steele, Lea, Flood, "Fast splittable
   // pseudorandom number generators" (OOPSLA 2014), over lock address and thread identity.
-  // The thread remembers the last one: hashing costs more than looking. (A signal handler may mix
-  // the two words up: any slot is right, since a hold remembers its own.)
+  // The thread remembers the last one, and some before it: hashing takes longer than looking. (A
+  // signal handler may mix the two words up: any slot is right, since a hold remembers its own.)
   // A token is the slot's index plus 1.
   [[gnu::always_inline]] std::size_t token_of(std::uint64_t key) const noexcept {
-    Last& last = P::template local<Last>();
+    Known& last = P::template local<Known>();
     if (last.key != key) [[unlikely]] {
-      last.token = std::size_t{hash(key) & mask} + 1;
+      last.token = recent_token_of(key);
       last.key = key;
     }
     return last.token;
   }
 
+  // A thread forgets what it knew of a key when it comes to another one at this distance.
+  static constexpr std::uint64_t kForgets = std::uint64_t{16} << 6;
+
  private:
-  struct Last {
+  struct Known {
     std::uint64_t key;
     std::size_t token;
   };
+  struct Recent {
+    Known known[kForgets >> 6];
+  };
+
+  [[gnu::always_inline]] std::size_t recent_token_of(std::uint64_t key) const noexcept {
+    Known& known = P::template local<Recent>().known[key % kForgets >> 6];
+    if (known.key != key) [[unlikely]] {
+      known.token = std::size_t{hash(key) & mask} + 1;
+      known.key = key;
+    }
+    return known.token;
+  }
 
   [[gnu::always_inline]] static std::uint32_t hash(std::uint64_t key) noexcept {
     const std::uint64_t self = P::self();

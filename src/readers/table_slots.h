@@ -109,7 +109,7 @@ class TableSlots {
     return Tables::of(f).guard;
   }
 
- private:
+ protected:
   static constexpr std::uint32_t kRevokerChannel = 1;
 
   template <class Frame>

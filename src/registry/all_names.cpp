@@ -27,6 +27,9 @@ void put_range_locks(Text& out, const char* typed) noexcept {
     const RangeLockInfo& row = range_locks().rows[i];
     out << (i == 0 ? " " : ", ") << row.name;
     if (row.of_rwlocks) out << ", " << row.name << ":LOCK";
+    for (const RangeWord& word : kRangeWords) {
+      if (row.takes.*word.option) out << ", " << row.name << ":" << word.name;
+    }
   }
 }
 

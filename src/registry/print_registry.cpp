@@ -111,6 +111,7 @@ void print_common(const Info& lock, const lockswap::Config& config,
   flag("compared_by_default", lock.compared_by_default);
   // As LockInfo's; 0: none.
   number("most_instructions", lock.info.instructions);
+  number("most_write_instructions", lock.info.write_instructions);
 }
 
 void print(const lockswap::RwLockInfo& lock, const lockswap::Config& config) {
@@ -154,6 +155,12 @@ void print(const lockswap::RangeLockInfo& lock, const lockswap::Config&) {
   field("source", lock.source);
   field("fairness", lock.fairness);
   flag("of_rwlocks", lock.of_rwlocks);
+  const char* words[std::size(lockswap::kRangeWords) + 1] = {};
+  int n = 0;
+  for (const lockswap::RangeWord& word : lockswap::kRangeWords) {
+    if (lock.takes.*word.option) words[n++] = word.name;
+  }
+  list("words", words);
 }
 
 void print(const lockswap::Option& option, const lockswap::Config&) {

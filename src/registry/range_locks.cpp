@@ -25,12 +25,14 @@ struct Line {
   RangeLockInfo info;
   RangeOps ops[WaitTypes::kCount];
 };
-constexpr RangeLockInfo row(const char* name, const LockInfo& info, bool of_rwlocks) {
-  return {name, info.summary, info.source, info.fairness, of_rwlocks};
+constexpr RangeLockInfo row(const char* name, const LockInfo& info, bool of_rwlocks,
+                            RangeOptions takes) {
+  return {name, info.summary, info.source, info.fairness, of_rwlocks, takes};
 }
 template <template <class, class> class Lock>
 constexpr Line line(const char* name) {
-  Line l{.info = row(name, Lock<Native, Park<Native>>::kInfo, false), .ops = {}};
+  using Parking = Lock<Native, Park<Native>>;
+  Line l{.info = row(name, Parking::kInfo, false, Parking::kTakes), .ops = {}};
   WaitTypes::for_each([&]<template <class> class Wait>(std::size_t wait) {
     l.ops[wait] = RangeNodeOps<Lock<Native, Wait<Native>>>::table;
   });
@@ -39,7 +41,7 @@ constexpr Line line(const char* name) {
 // The reader-writer locks inside know how to wait.
 template <class Home>
 constexpr Line line_of_rwlocks(const char* name) {
-  Line l{.info = row(name, Home::kInfo, true), .ops = {}};
+  Line l{.info = row(name, Home::kInfo, true, {.fair = false, .writers_first = false}), .ops = {}};
   for (RangeOps& ops : l.ops)
     ops = RangeSegmentOps<Home>::table;
   return l;
@@ -98,6 +100,33 @@ void each_pool(const F& f) {
   // NOLINTEND(bugprone-macro-parentheses)
 }
 
+// The word that `text` begins with and that the lock takes, with what follows; nullptr if there is
+// none.
+const RangeWord* word_at(const char* text, RangeOptions takes, const char*& rest) noexcept {
+  for (const RangeWord& word : kRangeWords) {
+    rest = after_prefix(text, word.name);
+    if (rest != nullptr && (*rest == 0 || *rest == ':') && takes.*word.option) return &word;
+  }
+  return nullptr;
+}
+// The kind with the options of the words in `text`, each of them behind ':'; 0: there is another
+// word.
+std::uint32_t with_words(std::uint32_t kind, const char* text, RangeOptions takes) noexcept {
+  while (*text == ':') {
+    const RangeWord* word = word_at(text + 1, takes, text);
+    if (word == nullptr) return 0;
+    kind = word->sets ? kind | word->bit : kind & ~word->bit;
+  }
+  return *text == 0 ? kind : 0;
+}
+// The same with the reader-writer lock that `text` names behind ':'.
+std::uint32_t with_inner(std::uint32_t kind, const char* text) noexcept {
+  if (*text == 0) return kind;
+  const RwLockInfo* lock = *text == ':' ? find_rwlock(text + 1) : nullptr;
+  if (lock == nullptr) return 0;
+  return kind | static_cast<std::uint32_t>(lock - rwlocks().rows) << RangeKind::kInnerShift;
+}
+
 // The reader-writer locks inside, by row.
 struct Inner {
   Latch latch;  // of making ready
@@ -117,13 +146,10 @@ RangeLocks range_locks() noexcept {
 std::uint32_t find_range_lock(const char* name) noexcept {
   for (std::uint32_t i = 0; i < std::size(kRangeLocks); ++i) {
     const RangeLockInfo& row = kRangeLocks[i];
-    if (same_name(row.name, name)) return i + 1;
-    const char* rest = row.of_rwlocks ? after_prefix(name, row.name) : nullptr;
-    if (rest == nullptr || *rest != ':') continue;
-    const RwLockInfo* lock = find_rwlock(rest + 1);
-    if (lock == nullptr) return 0;
-    const auto at = static_cast<std::uint32_t>(lock - rwlocks().rows);
-    return (i + 1) | at << RangeKind::kInnerShift;
+    const char* rest = after_prefix(name, row.name);
+    if (rest == nullptr || (*rest != 0 && *rest != ':')) continue;
+    const std::uint32_t kind = (i + 1) | RangeKind::kFair;
+    return row.of_rwlocks ? with_inner(kind, rest) : with_words(kind, rest, row.takes);
   }
   return 0;
 }
@@ -135,7 +161,7 @@ const char* prepare_range(const Config& config) noexcept {
   inner.config = config;
   const std::uint32_t kind = config.range == 0 ? find_range_lock(kDefaultRange) : config.range;
   default_range_segment = config.range_segment;
-  active_range.default_kind = kind | RangeKind::kFair;
+  active_range.default_kind = kind;
   return make_ready(kind);
 }
 

@@ -15,6 +15,19 @@ struct RangeLockInfo {
   const char* source;  // paper and section
   const char* fairness;
   bool of_rwlocks;  // ":NAME" may follow: the reader-writer lock that it is made of
+  RangeOptions takes;
+};
+
+// A word that may follow a range lock's name, behind ':'.
+struct RangeWord {
+  const char* name;
+  bool RangeOptions::*option;  // which the lock must take
+  std::uint32_t bit;           // of a kind
+  bool sets;                   // whether the word sets or clears it
+};
+inline constexpr RangeWord kRangeWords[] = {
+    {"writers-first", &RangeOptions::writers_first, RangeKind::kWritersFirst, true},
+    {"unfair", &RangeOptions::fair, RangeKind::kFair, false},
 };
 
 struct RangeLocks {
@@ -23,7 +36,8 @@ struct RangeLocks {
 };
 RangeLocks range_locks() noexcept;
 
-// The kind of that name, in whichever case, without options; 0: there is none.
+// The kind of that name, in whichever case, with the options that words behind it choose; 0: there
+// is none.
 std::uint32_t find_range_lock(const char* name) noexcept;
 
 // What the configuration has chosen. It is written once, at start-up; locks are bound to it later.

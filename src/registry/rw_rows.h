@@ -62,6 +62,7 @@ constexpr RwLockInfo bravo_row(const RwLockInfo& alone, const char* name, const 
   row.info.aliases[0] = BravoAlias<Core, kAsymmetric, 0>::kText;
   row.info.aliases[1] = BravoAlias<Core, kAsymmetric, 1>::kText;
   row.info.instructions = Lock::kInstructions;
+  if (row.info.write_instructions != 0) row.info.write_instructions += Lock::kWriteInstructions;
   row.claims = Lock::kClaims;
   row.code = &code;
   row.under = alone.name;

@@ -13,6 +13,7 @@
 //                              which grows heaps by mprotect and brk; segments: 8 MB at a time
 //   malloc                     those allocations alone
 //   psearchy, dedup            like those programs in Bonsai's section 7.2
+//   stack                      deep recursion: a stack that faults make grow by a page at a time
 // The proportions of the mixes are ours: the papers do not print them. docs/address-spaces.md.
 //
 // --trace FILE replays a recorded program instead, a thread for each of its own, again and again,
@@ -25,6 +26,8 @@
 //
 // --design rwlock takes pthread_rwlock_t, which lockswap swaps; rwlock:LOCK is the same with that
 // lock of `lockswap list`, by the preload library beside this program.
+// --first-faults locked: the first fault in a region of memory makes it known to reverse maps, as
+// Linux's does with an anon_vma, so it goes under the lock in all designs (Bonsai, section 6).
 // --mmap-cache has designs that search a tree under a lock remember the region found last, as Linux
 // did.
 //
@@ -109,6 +112,7 @@ int main(int argc, char** argv) {
   double mapping = 0.1;
   SpaceOptions space;
   std::string pages = "4k";
+  std::string first_faults = "free";
   double wait_seconds = 0;
   std::string file;
   Options options("address_space", "Threads map, unmap and fault in one address space.");
@@ -125,6 +129,8 @@ int main(int argc, char** argv) {
   options.number("--mapping", mapping, 0, 1, "isolated: share of time in map and unmap");
   options.choice("--pages", pages, {"4k", "2m"},
                  "2m: a fault fills 2 MB where its region has all of them");
+  options.choice("--first-faults", first_faults, {"free", "locked"},
+                 "locked: the first fault in a region of memory goes under the lock");
   options.flag("--mmap-cache", space.mmap_cache, "remember the region that was found last");
   options.number("--waits", wait_seconds, 0, 600,
                  "how long, after that, the acquisitions of each class of locks are timed");
@@ -147,6 +153,10 @@ int main(int argc, char** argv) {
   work.pages = static_cast<std::uint64_t>(megabytes) * 256;
   work.mapping = mapping;
   work.large_pages = space.large_pages = pages == "2m";
+  space.stacks = file.empty() && work.workload == "stack";
+  if (space.stacks && pages == "2m")
+    options.refuse("--workload stack grows by small pages: say --pages 4k");
+  space.prepares = first_faults == "locked";
   for (const Entry& e : kDesigns) {
     if (design != e.name) continue;
     if (space.mmap_cache && !e.can_cache)

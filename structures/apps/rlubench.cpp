@@ -5,7 +5,8 @@
 // from one to all of them. All are filled with --items keys at first. Then they are used in turns,
 // round after round: --threads threads for --seconds take a random key of twice as many, and look
 // for it or, --updates of them, insert or remove it. In a resizable table a further thread resizes
-// it all the time, with --resized.
+// it all the time, with --resized. In a list that is linked both ways half of the searches go
+// backwards, but with --ways forward, and in liburcu's, which can't.
 //
 // Prints for each set, with '_' for '-' in its name, the median of its rounds:
 //   NAME_ops_cpu   operations a CPU-second of the process, which has what was put off, too: nodes
@@ -126,6 +127,7 @@ int main(int argc, char** argv) {
   setup.plan.seconds = 0.3;
   std::string structure = "list";
   std::string with = "all";
+  std::string ways = "both";
   int rounds = 1;
   int deferral = 10;
   Options options("rlubench", "Sets under Read-Log-Update and others, side by side.");
@@ -142,9 +144,11 @@ int main(int argc, char** argv) {
   options.number("--buckets", setup.buckets, 1, 1 << 24, "of a hash table");
   options.number("--resized", setup.resized, 0, 1 << 24,
                  "a thread resizes a resizable table to so many buckets and back; 0: none does");
+  options.choice("--ways", ways, {"both", "forward"}, "which way searches go where both are there");
   options.number("--deferral", deferral, 1, 1'000'000, "commits that rlu-deferred collects");
   options.flag("--pin", setup.plan.pin, "pin the threads to the processors in turn");
   options.parse(argc, argv);
+  setup.both_ways = ways == "both";
   const auto is_power = [](int n) { return (n & (n - 1)) == 0; };
   if (structure == "resizable" && !(is_power(setup.buckets) && is_power(setup.resized)))
     options.refuse("--buckets and --resized of a resizable table are powers of two");

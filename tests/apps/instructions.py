@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Counts the instructions of an uncontended read, or mutex, through the library: no hot path may grow unseen.
+"""Counts the instructions of an uncontended read, write or mutex through the library: no hot path may grow unseen.
 
     instructions.py LIBRARY REGISTRY APPS [LOCK...]
 
 LOCK is the name of a row, of a mutex with `mutex:` before it; by default all locks are measured. callgrind counts, so
 the number is the same on every run, however busy the machine is. Exit status 1 if a lock takes more than the bound that
-it names itself (LockInfo in its header), or names none. The bounds are those of gcc 12; what another compiler makes may
-have SLACK more. To measure what a lock costs: `lockswap compare -w uncontended`.
+it names itself (LockInfo in its header), or names none; a bound for writes is optional. The bounds are those of gcc 12;
+what another compiler makes may have SLACK more. To measure what a lock costs: `lockswap compare -w uncontended`.
 """
 
 import json
@@ -22,11 +22,23 @@ COMPILER = re.compile(rb"GCC: \([^)]*\) 12\.")
 SLACK = 3
 
 
+def listed(registry: Path) -> dict[str, dict]:
+    """The rows of all locks that are not chosen by others, of mutexes with `mutex:` before the name."""
+    found = json.loads(subprocess.run([registry], check=True, capture_output=True, text=True).stdout)
+    kinds = (("", found["rwlocks"]), ("mutex:", found["mutexes"]))
+    return {kind + row["name"]: row for kind, rows in kinds for row in rows if not row["chooses"]}
+
+
 def bounds(registry: Path) -> dict[str, int]:
     """The most instructions for an acquire and a release, with the loop. glibc's rwlock takes 69, its mutex 63."""
-    listed = json.loads(subprocess.run([registry], check=True, capture_output=True, text=True).stdout)
-    kinds = (("", listed["rwlocks"]), ("mutex:", listed["mutexes"]))
-    return {kind + row["name"]: row["most_instructions"] for kind, rows in kinds for row in rows if not row["chooses"]}
+    return {lock: row["most_instructions"] for lock, row in listed(registry).items()}
+
+
+def write_bounds(registry: Path) -> dict[str, int]:
+    """The same of writes, for those that name one. glibc's rwlock takes 85."""
+    return {
+        lock: row["most_write_instructions"] for lock, row in listed(registry).items() if row["most_write_instructions"]
+    }
 
 
 def instructions(library: Path, apps: Path, mode: str, variables: Mapping[str, str]) -> float:
@@ -54,17 +66,19 @@ def of_lock(library: Path, apps: Path, lock: str, mode: str = "read") -> float:
 def main() -> int:
     library, registry, apps = (Path(a).resolve() for a in sys.argv[1:4])
     slack = 0 if COMPILER.search(library.read_bytes()) else SLACK
-    most = {lock: bound and bound + slack for lock, bound in bounds(registry).items()}
-    if unknown := set(sys.argv[4:]) - set(most):
-        sys.exit(f"instructions.py: {registry} has no row {', '.join(sorted(unknown))}; it has {', '.join(most)}")
-    most = {lock: bound for lock, bound in most.items() if lock in sys.argv[4:] or not sys.argv[4:]}
+    reads = bounds(registry)
+    if unknown := set(sys.argv[4:]) - set(reads):
+        sys.exit(f"instructions.py: {registry} has no row {', '.join(sorted(unknown))}; it has {', '.join(reads)}")
+    most = {(lock, "read"): bound for lock, bound in reads.items()}
+    most |= {(lock, "write"): bound for lock, bound in write_bounds(registry).items()}
+    most = {case: bound and bound + slack for case, bound in most.items() if case[0] in (sys.argv[4:] or reads)}
     with ThreadPoolExecutor(2) as pool:
-        found = dict(zip(most, pool.map(lambda lock: of_lock(library, apps, lock), most), strict=True))
-    for lock, count in found.items():
-        print(
-            f"{'ok     ' if count <= most[lock] else 'FAILED '} {lock}: {count:.1f}, bound {most[lock] or 'not named'}"
-        )
-    return 0 if all(count <= most[lock] for lock, count in found.items()) else 1
+        found = dict(zip(most, pool.map(lambda case: of_lock(library, apps, *case), most), strict=True))
+    for (lock, mode), count in found.items():
+        bound = most[lock, mode]
+        name = f"{lock}, {mode}" if mode == "write" else lock
+        print(f"{'ok     ' if count <= bound else 'FAILED '} {name}: {count:.1f}, bound {bound or 'not named'}")
+    return 0 if all(count <= most[case] for case, count in found.items()) else 1
 
 
 if __name__ == "__main__":

@@ -507,6 +507,49 @@ TEST(CondCancel, NoSignalIsLost) {
   }
 }
 
+namespace {
+struct Table {
+  Mutex m;
+  pthread_cond_t seats[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
+  int turn = 0;
+  bool left = false;
+};
+void leave(void* p) {
+  auto* table = static_cast<Table*>(p);
+  table->left = true;
+  pthread_cond_signal(&table->seats[0]);
+  pthread_mutex_unlock(table->m);
+}
+}  // namespace
+
+// Threads that take turns may be awake for each other all the time, and never sleep. A wait is a
+// cancellation point all the same.
+TEST(CondCancel, ThreadsThatTakeTurns) {
+  Table table;
+  std::thread player([&] {
+    pthread_mutex_lock(table.m);
+    pthread_cleanup_push(leave, &table);
+    for (;;) {
+      while (table.turn != 1)
+        pthread_cond_wait(&table.seats[1], table.m);
+      table.turn = 0;
+      pthread_cond_signal(&table.seats[0]);
+    }
+    pthread_cleanup_pop(0);
+  });
+  pthread_mutex_lock(table.m);
+  for (int turns = 0; !table.left; ++turns) {
+    if (turns == scaled(3000)) pthread_cancel(player.native_handle());
+    table.turn = 1;
+    pthread_cond_signal(&table.seats[1]);
+    while (table.turn != 0 && !table.left)
+      pthread_cond_wait(&table.seats[0], table.m);
+  }
+  pthread_mutex_unlock(table.m);
+  player.join();
+  expect_mutex_free(table.m);
+}
+
 // --- the end of the object
 
 // The memory goes as soon as the broadcast is done, with the mutex held and without.

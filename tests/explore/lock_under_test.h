@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <type_traits>
 
 #include "glibc_model.h"
 #include "locks/common/events.h"
@@ -71,31 +70,29 @@ class CoreLock final : public LockUnderTest {
   std::uint32_t token_[kMaxThreads] = {};
 };
 
-// What is between the lock and the contract.
-enum class Over {
-  direct,
-  bravo,
-  bravo_asym,  // whose readers use rows
+// What is between the core and the contract.
+struct Direct {
+  template <class W, class Core>
+  using Lock = Unbiased<Explored, Core, CountNothing>;
+};
+struct UnderBravo {
+  template <class W, class Core>
+  using Lock = Bravo<Explored, W, Core, CountNothing>;
+};
+struct UnderBravoAsym {  // readers use rows
+  template <class W, class Core>
+  using Lock = Bravo<Explored, W, Core, CountNothing, RowSlots<Explored, W>>;
 };
 
 // A lock behind the contract of POSIX, called as ops/rw_ops.h calls it.
-template <template <class, class> class CoreOf, template <class> class WaitOf, Over kOver>
+template <template <class, class> class CoreOf, template <class> class WaitOf, class Over>
 class ContractLock final : public LockUnderTest {
   using W = WaitAt<WaitOf<Explored>>;
   using Core = CoreOf<Explored, W>;
-  static constexpr bool kBravo = kOver != Over::direct;
-  using Slots =
-      std::conditional_t<kOver == Over::bravo_asym, RowSlots<Explored, W>, TableSlots<Explored, W>>;
-  // Not std::conditional_t: over glibc's lock there is no direct one.
-  template <bool, class>
-  struct LockOver {
-    using Type = Unbiased<Explored, Core, CountNothing>;
+  using Lock = typename Over::template Lock<W, Core>;
+  static constexpr bool kBravo = requires(const typename Lock::Frame& frame) {
+    Lock::has_ended(frame);
   };
-  template <class Dummy>
-  struct LockOver<true, Dummy> {
-    using Type = Bravo<Explored, W, Core, CountNothing, Slots>;
-  };
-  using Lock = typename LockOver<kBravo, void>::Type;
   using Contract = RwContract<Explored, W, Lock, CountNothing>;
   using Frame = typename Contract::Frame;
   // glibc's: a lock that its own functions change.
@@ -171,6 +168,7 @@ class ContractLock final : public LockUnderTest {
   }
   bool tells_deadlocks() const override { return true; }
   Claims claims() const override { return Contract::kClaims; }
+  bool readers_wait_for_readers() const override { return Core::kClaims.readers_exclude; }
 
  private:
   static Patience patience(How how) {

@@ -215,6 +215,11 @@ void MutexBuilder::add_conds(const std::string& name, LockUnderTest& mutex, Lock
     add_case(name, &mutex, s).second = &second;
   for (const MutexScript& s : kCondQueue)
     add_case(name, &mutex, s).bounds = kQueue;
+  for (const MutexScript& s : kCondSpin) {
+    Case& c = add_case(name, &mutex, s);
+    c.second = &second;
+    c.spins = true;
+  }
   for (const MutexScript& s : kManyCond)
     add_case(name, &mutex, s).sampled = true;
   for (const MutexScript& s : kMoreManyCond) {

@@ -70,6 +70,7 @@ extern const MutexScripts kWound;
 extern const MutexScripts kMoreCond;
 extern const MutexScripts kMoreManyCond;
 extern const MutexScripts kCondQueue;
+extern const MutexScripts kCondSpin;
 // For mutexes that ration hand-offs.
 extern const MutexScripts kRationed;
 extern const MutexScript kOldest;

@@ -154,6 +154,21 @@ const MutexScripts kCondQueue = {
       "?1 W put u signal W put u signal +2 W put u signal W put u signal"},
      &kSequence},
 };
+// The only waiter may spin before it sleeps: it polls once.
+const MutexScripts kCondSpin = {
+    {"spin", {"W take u", "W put signal u"}},
+    {"spin-outside", {"W take u", "W put u signal"}},
+    {"spin-2", {"W take u", "W take u", "W put signal u W put signal u"}, &kNoStray},
+    {"spin-broadcast", {"W see u", "W see u", "W put u broadcast"}, &kNoStray},
+    {"spin-turns", {"W take 2put 2signal u", "W put signal 2take u"}, &kNoStray},
+    {"spin-timed", {"W timedsee signal u", "W see u", "W put u signal"}, &kNoStray},
+    {"spin-cancel", {"W cancelsee signal u", "W see signal u", "W put u signal"}, &kNoStray},
+    {"spin-cancel-alone", {"W cancelsee u", "W put signal u cdestroy"}},
+    {"spin-destroy", {"W see u", "W put signal u cdestroy"}},
+    // It sits in a signal handler in place of a spin, and others join it meanwhile.
+    {"spin-stop", {"W +1 stopsee signal u", "?1 W +2 see u +9", "?2 W put u signal"}, &kNoStray},
+    {"spin-forks", {"W forksee u", "W put u signal | W put u signal"}, &kNoStray},
+};
 const MutexScripts kMoreManyCond = {
     {"4t-middle", {"W see u", "W timedsee signal u", "W see u", "W put u broadcast"}},
     {"4t-mutexes", {"W see u", "2W see u", "W see u", "W put u 2W put u broadcast"}},

@@ -81,6 +81,11 @@ class ExploredSleep {
     if (comes()) return Slept::cancelled;
     return parked == Parked::timed_out ? Slept::timed_out : Slept::woken;
   }
+  // Before a spin.
+  bool is_cancelled() {
+    if (interruption_.before && !slept_) handle();
+    return comes();
+  }
 
  private:
   struct Left {
@@ -127,7 +132,7 @@ class MutexWithCond : public MutexUnderTest {
     const auto o = cond(number).wait(
         key(), sleep, deadline_for(how),
         [&] { return interruption.has_mutex ? unlock(true) : EPERM; },
-        [this] { return write(How::wait); });
+        [this](bool) { return write(How::wait); });
     return o.cancelled ? ECANCELED : o.error;
   }
   void cond_signal(int number) override { cond(number).signal(); }

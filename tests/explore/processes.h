@@ -14,4 +14,12 @@ namespace lockswap::explore {
 std::vector<std::string> in_processes(
     unsigned count, const std::function<void(unsigned part, std::FILE* out)>& work);
 
+struct Ended {
+  std::string written;
+  bool crashed;
+};
+// Forks a process that may crash. What it prints is lost; what it writes to its file is not, once
+// it is flushed. Any other bad end, as by SIGKILL, ends this process, too.
+Ended in_own_process(const std::function<void(std::FILE* out)>& work);
+
 }  // namespace lockswap::explore

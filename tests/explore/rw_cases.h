@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -77,6 +78,25 @@ class RwBuilder {
     }
   }
 
+  // The same core under another form of BRAVO, by all of BRAVO's cases or by the least of them.
+  template <template <class, class> class Core, class Over>
+  void add_form(const std::string& name) {
+    add_bravo<Core, Spin, Over>(name + "/spin");
+    add_bravo_forks<Core, Spin, Over>(name + "/spin");
+    add_each_bravo<Core, Park, Over>(name + "/park");
+  }
+  template <template <class, class> class Core, class Over>
+  void add_form_briefly(const std::string& name) {
+    add_each_bravo<Core, Spin, Over>(name + "/spin");
+    add_each_bravo<Core, Park, Over>(name + "/park");
+  }
+  // The least of a form whose bias never is on.
+  template <template <class, class> class Core, class Over>
+  void add_unbiased_form(const std::string& name) {
+    add_each<Core, Spin, Over>(name + "/spin");
+    add_each<Core, Park, Over>(name + "/park");
+  }
+
   Cases take() { return std::move(cases_); }
 
  private:
@@ -84,7 +104,7 @@ class RwBuilder {
   template <template <class, class> class Core, template <class> class Wait, bool kBravo>
   void add(const std::string& name) {
     static CoreLock<Core, Wait> core;
-    static ContractLock<Core, Wait, Over::direct> contract, second(1);
+    static ContractLock<Core, Wait, Direct> contract, second(1);
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
     has_tokens_ = ReadTokens<Core<Explored, Wait<Explored>>>::kHasTokens;
     for (const Script& s : kGeneral)
@@ -136,7 +156,7 @@ class RwBuilder {
     add_patience(name, &contract, false, false, is_large_ ? nullptr : &second);
     if constexpr (kBravo) {
       add_bravo<Core, Wait>("bravo-" + name);
-      add_bravo_forks<Core, Wait, Over::bravo>("bravo-" + name);
+      add_bravo_forks<Core, Wait, UnderBravo>("bravo-" + name);
     }
     is_large_ = has_tokens_ = false;
   }
@@ -177,19 +197,19 @@ class RwBuilder {
     between.gives_back_nodes = true;
   }
   // The least that a lock and a wait policy need.
-  template <template <class, class> class Core, template <class> class Wait>
+  template <template <class, class> class Core, template <class> class Wait, class Over = Direct>
   void add_each(const std::string& name) {
-    static ContractLock<Core, Wait, Over::direct> contract;
+    static ContractLock<Core, Wait, Over> contract;
     for (const char* script : kEach)
       add_case(name, &contract, general(script));
     for (const char* script : kPatienceEach)
       make_patient(add_case(name, &contract, patience(script)));
   }
   template <template <class, class> class Core, template <class> class Wait,
-            Over kOver = Over::bravo>
+            class Over = UnderBravo>
   void add_each_bravo(const std::string& name) {
-    static ContractLock<Core, Wait, kOver> bravo;
-    is_asym_ = kOver == Over::bravo_asym;
+    static ContractLock<Core, Wait, Over> bravo;
+    is_asym_ = std::same_as<Over, UnderBravoAsym>;
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
     has_tokens_ = ReadTokens<Core<Explored, Wait<Explored>>>::kHasTokens;
     for (const char* script : kEach)
@@ -201,21 +221,21 @@ class RwBuilder {
   // The same BRAVO over another lock, with readers in rows.
   template <template <class, class> class Core>
   void add_each_bravo_asym(const std::string& name) {
-    add_each_bravo<Core, Spin, Over::bravo_asym>(name + "/spin");
-    add_each_bravo<Core, Park, Over::bravo_asym>(name + "/park");
+    add_each_bravo<Core, Spin, UnderBravoAsym>(name + "/spin");
+    add_each_bravo<Core, Park, UnderBravoAsym>(name + "/park");
   }
   template <template <class, class> class Core, template <class> class Wait>
   void add_bravo_asym(const std::string& name) {
     is_asym_ = true;
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
     has_tokens_ = ReadTokens<Core<Explored, Wait<Explored>>>::kHasTokens;
-    add_bravo<Core, Wait, Over::bravo_asym>(name);
-    add_bravo_forks<Core, Wait, Over::bravo_asym>(name);
+    add_bravo<Core, Wait, UnderBravoAsym>(name);
+    add_bravo_forks<Core, Wait, UnderBravoAsym>(name);
     is_asym_ = is_large_ = has_tokens_ = false;
   }
-  template <template <class, class> class Core, template <class> class Wait, Over kOver>
+  template <template <class, class> class Core, template <class> class Wait, class Over>
   void add_bravo_forks(const std::string& name) {
-    static ContractLock<Core, Wait, kOver> bravo;
+    static ContractLock<Core, Wait, Over> bravo;
     for (const Script& s : kFork) {
       // A second block would be too many atoms for an execution.
       if (!is_large_ || s.name != std::string("fork-init")) add_biased(name, &bravo, s);
@@ -229,9 +249,9 @@ class RwBuilder {
     }
   }
   template <template <class, class> class Core, template <class> class Wait,
-            Over kOver = Over::bravo>
+            class Over = UnderBravo>
   void add_bravo(const std::string& name) {
-    static ContractLock<Core, Wait, kOver> bravo, second(1);
+    static ContractLock<Core, Wait, Over> bravo, second(1);
     constexpr bool kSystems = !requires(Core<Explored, Wait<Explored>> & core) { core.idle(); };
     for (const Scripts* scripts :
          {&kGeneral, &kFar, &kAfterTimeOut, &kDestroy, &kContract, &kMoreContract}) {

@@ -455,7 +455,7 @@ std::uint64_t identity_for(const ReadersTable<Explored>& table, std::uint64_t ke
   if (auto it = known.find(slot); it != known.end()) return it->second;
   for (std::uint64_t id = 1;; ++id) {
     Explored::identities[Machine::kMain] = id;
-    table.token_of(key + 64);  // the thread remembers its last key: let it forget ours
+    table.token_of(key + table.kForgets);  // the thread remembers keys: let it forget ours
     if (table.token_of(key) == static_cast<std::size_t>(slot) + 1) return known[slot] = id;
   }
 }
@@ -529,7 +529,7 @@ Scenario Case::scenario() const {
       // Elsewhere the explorer does not know which readers have waited for their time.
       if (!at_once || takes_back || some_give_up) claims.sleeping_readers_next = false;
       g.observer.reset(claims);
-      readers_exclude[i] = g.lock != nullptr && g.lock->claims().readers_exclude;
+      readers_exclude[i] = g.lock != nullptr && g.lock->readers_wait_for_readers();
     }
     world->overdue.reset(readers_exclude);
     machine.what_is = [world](const void* atom) { return what_is(*world, atom); };
@@ -548,6 +548,7 @@ Scenario Case::scenario() const {
     Explored::take_back_after = takes_back ? 1 : 0;
     Explored::leaves_locks_to_one = leaves_to_one;
     Explored::may_begin_systems = may_switch_off;
+    Explored::spins_for_events = spins;
     // A thread that looks by itself finds a lock kept, finds it kept still, and takes it.
     machine.most_patience = takes_back && threads.size() > 3 ? 3 : Machine::kMostPatience;
     for (LockUnderTest* l : both) {

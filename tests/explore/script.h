@@ -73,6 +73,7 @@ struct Case {
   bool wakes_one_at_a_time = false;
   bool zeroed = false;          // nobody has initialised the lock
   bool may_switch_off = false;  // the kill switch may be turned at any moment
+  bool spins = false;           // the only waiter of a condition variable may spin before it sleeps
   bool destroys = false;
   bool in_larger = false;  // another case of the run with each change contains this one
   // How many acquisitions there were before the script begins.

@@ -36,6 +36,8 @@ class LockUnderTest {
   // A writer that locks again gets EDEADLK.
   virtual bool tells_deadlocks() const { return false; }
   virtual Claims claims() const = 0;
+  // Whether a reader may wait for readers. Not the claim that it does so always.
+  virtual bool readers_wait_for_readers() const { return claims().readers_exclude; }
 
   // For a mutex: the condition variables that are used with it, by number.
   virtual int cond_wait(int, How, const Interruption&) {

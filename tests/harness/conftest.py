@@ -67,8 +67,15 @@ def make_checkout(root: Path) -> Path:
             {"name": "spin", "summary": "spins"},
         ],
         "range_locks": [
-            {"name": name, "summary": "", "source": "", "fairness": "", "of_rwlocks": name == "rwlock"}
-            for name in ("list-rw", "rwlock")
+            {
+                "name": name,
+                "summary": "",
+                "source": "",
+                "fairness": "",
+                "of_rwlocks": name == "rwlock",
+                "words": ["writers-first", "unfair"] if name == "list-rw" else [],
+            }
+            for name in ("list-rw", "rwlock", "plain-tree")
         ],
         "config": [
             {"name": "LOCKSWAP_SPIN", "type": "0..1000000", "default": "50", "help": "pauses before parking"},

@@ -61,6 +61,13 @@ COSTS = {
     "clock": 24.0,
 }
 OWN = {name: Spread(ns, ns, ns) for name, ns in COSTS.items()}
+WAITS = {
+    "wake": Spread(9000, 7000, 20000),
+    "wake_call": Spread(2000, 1500, 3000),
+    "futex_call": Spread(200, 190, 210),
+    "switch": Spread(500, 450, 700),
+    "slice": Spread(3e6, 2.9e6, 4e6),
+}
 
 
 def test_cores_are_in_the_order_of_their_nodes_whatever_their_numbers():
@@ -94,6 +101,17 @@ def test_predict_reads_what_machine_writes(tmp_path):
     written = tomllib.loads(file.read_text())
     assert written["measured"]["spread"]["latencies"] == {"median": 0.2, "largest": 0.2}
     assert written["measured"]["uncontended_pairs_ns"] == {"none": {"read": 11.23}}
+
+
+def test_replays_draw_what_was_measured_of_the_scheduler(tmp_path):
+    grid = Grid.of(two_sockets())
+    table = machine_file.describe(grid, measured(grid), OWN, {}, ENV, WAITS)
+    assert table["measured"]["scheduling_ns"]["slice"] == [2.9e6, 3e6, 4e6]
+    file = tmp_path / "m.toml"
+    file.write_text(tomli_w.dumps(table, multiline_strings=True))
+    machine = machines.find(ROOT / "predict/machines", str(file))
+    assert machine.intervals == {"park": (190, 660), "unpark": (1500, 3000), "wake": (5500, 17000)}
+    assert machine_file.describe(grid, measured(grid), OWN, {}, ENV)["intervals"] == {}
 
 
 @pytest.mark.parametrize(
@@ -155,8 +173,24 @@ def test_it_measures_the_processors_that_it_may_use():
 
 
 @needs_measure
+def test_it_measures_what_the_scheduler_takes():
+    cpus = sorted(os.sched_getaffinity(0))
+    found = measuring.scheduling(MEASURE, Grid(1, 1, tuple((cpu,) for cpu in cpus[:2]), ()))
+    if len(cpus) < 2:
+        assert found == {}
+        return
+    assert set(found) == set(WAITS) and all(0 < one.low <= one.median <= one.high for one in found.values())
+    assert found["futex_call"].median < found["wake"].median
+
+
+@needs_measure
 def test_a_processor_that_is_not_there_is_said():
-    for words in (["latencies", "0.1", "0", "9999"], ["latencies", "0.1", "9999", "0"], ["costs", "9999"]):
+    for words in (
+        ["latencies", "0.1", "0", "9999"],
+        ["latencies", "0.1", "9999", "0"],
+        ["costs", "9999"],
+        ["scheduling", "0", "9999"],
+    ):
         done = subprocess.run([MEASURE, *words], capture_output=True, text=True, timeout=600)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("lockswap-measure: ") and "9999" in done.stderr and done.stderr.count("\n") == 1

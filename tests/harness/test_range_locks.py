@@ -43,7 +43,9 @@ def test_a_workload_is_run_under_the_kind_that_it_takes(lockswap, repo, recipe):
 def test_wrong_names(lockswap):
     for name, says in {
         "list-rx": "did you mean 'list-rw'?",
-        "list-rw:ba": "not made of reader-writer locks",
+        "list-rw:ba": "no option 'ba' (there are: writers-first, unfair)",
+        "list-rw:unfiar": "did you mean 'unfair'?",
+        "plain-tree:unfair": "takes no options",
         "rwlock:list-rw": "no rwlock 'list-rw'",
     }.items():
         done = lockswap("compare", "--range", name, "--", "true")
@@ -51,10 +53,23 @@ def test_wrong_names(lockswap):
 
 
 def test_list_shows_them(lockswap):
-    assert "(2 range locks)" in lockswap("list").stdout
-    assert "rwlock[:RWLOCK]" in lockswap("list", "ranges").stdout
+    assert "(3 range locks)" in lockswap("list").stdout
+    shown = lockswap("list", "ranges").stdout
+    assert "rwlock[:RWLOCK]" in shown
+    assert "list-rw[:writers-first][:unfair]" in shown
+    assert "list-rw:writers-first and list-rw:unfair" in lockswap("list", "list-rw").stdout
+
+
+def test_options_stand_behind_the_name_in_one_order(repo):
+    registry = Registry.load(type("Paths", (), {"registry": repo / "build/bin/lockswap-registry"}))
+    for typed in ("LIST-RW:Unfair:writers-first", "range:list-rw:writers-first:unfair"):
+        assert registry.range_lock(typed) == "range:list-rw:writers-first:unfair"
 
 
 def test_every_range_lock_has_a_name(repo):
     registry = Registry.load(type("Paths", (), {"registry": repo / "build/bin/lockswap-registry"}))
-    assert [registry.range_lock(lock.name) for lock in registry.range_locks] == ["range:list-rw", "range:rwlock"]
+    assert [registry.range_lock(lock.name) for lock in registry.range_locks] == [
+        "range:list-rw",
+        "range:rwlock",
+        "range:plain-tree",
+    ]

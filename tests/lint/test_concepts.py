@@ -53,6 +53,7 @@ KINDS = {
         "Node": "struct Node {};",
         "kCanShare": "static constexpr bool kCanShare = true;",
         "kHoldsMany": "static constexpr bool kHoldsMany = true;",
+        "kTakes": "static constexpr RangeOptions kTakes{};",
         "acquire_slowly": "int acquire_slowly(const RangeRequest&, RangeOptions, void*&) noexcept;",
         "release_slowly": "void release_slowly(void*) noexcept;",
         "downgrade": "void downgrade(void*) noexcept;",

@@ -155,6 +155,13 @@ struct Checked : Unused {
     bool more() { return false; }
     void succeeded() {}
   };
+  struct EventSpins {
+    explicit EventSpins(const void*) {}
+    bool begins() { return false; }
+    bool more() { return false; }
+    void succeeded() {}
+    void sleeps() {}
+  };
   struct Backoff {
     static bool should_sleep(const void*) { return false; }
     static void learn(const void*, bool) {}

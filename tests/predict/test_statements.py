@@ -2,6 +2,7 @@
 
 import csv
 import re
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from lockswap.predict import bands, machines, statements, workloads
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = statements.read(ROOT / "predict/statements.toml")
+ANEW = statements.read(ROOT / "predict/statements_2.toml")
 
 
 def _point(lock: str, threads: int, *rates: float) -> bands.Point:
@@ -22,18 +24,29 @@ def _statement(*rules: str) -> statements.Statement:
     return statements.Statement("s", "p", "1", "", "q", tuple(map(statements.Rule.of, rules)))
 
 
-def test_every_statement_can_be_asked():
-    names = [one.name for one in BOOK.statements]
+@pytest.mark.parametrize("book", [BOOK, ANEW])
+def test_every_statement_can_be_asked(book):
+    names = [one.name for one in book.statements]
     assert len(names) == len(set(names))
-    assert {one.question for one in BOOK.statements} == set(BOOK.questions)
-    for asked in BOOK.questions.values():
+    assert {one.question for one in book.statements} == set(book.questions)
+    for asked in book.questions.values():
         machine = machines.find(ROOT / "predict/machines", asked.machine)
-        workloads.find(ROOT / "predict/workloads.toml", asked.workload)
+        replace(workloads.find(ROOT / "predict/workloads.toml", asked.workload), **asked.changes)
         assert max(asked.threads) <= machine.processors
-    for one in BOOK.statements:
-        asked = BOOK.questions[one.question]
+    for one in book.statements:
+        asked = book.questions[one.question]
         there = {(str(subject), threads) for subject in asked.subjects for threads in asked.threads}
         assert {where for rule in one.rules for where in (rule.top, rule.bottom)} <= there, one.name
+
+
+def test_statements_that_are_asked_again_are_known_to_be_seen():
+    assert [replace(one, seen=False) for one in ANEW.statements if one.seen] == list(BOOK.statements)
+    longer = {name for name, asked in BOOK.questions.items() if ANEW.questions[name] != asked}
+    assert longer
+    for name in longer:
+        before, now = BOOK.questions[name], ANEW.questions[name]
+        assert now == replace(before, virtual_ms=now.virtual_ms)
+        assert now.virtual_ms > before.virtual_ms
 
 
 def test_a_rule_is_judged_draw_by_draw_and_by_the_median():

@@ -290,11 +290,15 @@ TEST(RangeAttributes, WrongValues) {
 }
 
 TEST(RangeAttributes, EachIsSetAlone) {
-  lockswap_range_lock_attr fresh;
+  lockswap_range_lock_attr defaults;
   lockswap_range_lock_attr attr;
-  ASSERT_EQ(lockswap_range_lock_attr_init(&fresh), 0);
-  ASSERT_EQ(lockswap_range_lock_attr_init(&attr), 0);
-  const auto same = [&] { return std::memcmp(&attr, &fresh, sizeof attr) == 0; };
+  for (lockswap_range_lock_attr* a : {&defaults, &attr}) {
+    ASSERT_EQ(lockswap_range_lock_attr_init(a), 0);
+    EXPECT_EQ(lockswap_range_lock_attr_set_fair(a, 1), 0);
+    EXPECT_EQ(lockswap_range_lock_attr_set_preference(a, LOCKSWAP_RANGE_PREFER_READERS), 0);
+  }
+  const auto same = [&] { return std::memcmp(&attr, &defaults, sizeof attr) == 0; };
+  EXPECT_TRUE(same());
   EXPECT_EQ(lockswap_range_lock_attr_set_fair(&attr, 0), 0);
   EXPECT_EQ(lockswap_range_lock_attr_set_preference(&attr, LOCKSWAP_RANGE_PREFER_WRITERS), 0);
   EXPECT_FALSE(same());
@@ -302,6 +306,52 @@ TEST(RangeAttributes, EachIsSetAlone) {
   EXPECT_FALSE(same()) << "fairness took the preference along";
   EXPECT_EQ(lockswap_range_lock_attr_set_preference(&attr, LOCKSWAP_RANGE_PREFER_READERS), 0);
   EXPECT_TRUE(same()) << "the preference took fairness along";
+}
+
+// A lock's bytes say what it is; nobody has used these.
+lockswap_range_lock made(const char* name, int fair, int preference) {
+  lockswap_range_lock_attr attr;
+  EXPECT_EQ(lockswap_range_lock_attr_init(&attr), 0);
+  EXPECT_EQ(lockswap_range_lock_attr_set_implementation(&attr, name), 0) << name;
+  if (fair >= 0) {
+    EXPECT_EQ(lockswap_range_lock_attr_set_fair(&attr, fair), 0);
+  }
+  if (preference >= 0) {
+    EXPECT_EQ(lockswap_range_lock_attr_set_preference(&attr, preference), 0);
+  }
+  lockswap_range_lock lock;
+  EXPECT_EQ(lockswap_range_lock_init(&lock, &attr), 0);
+  return lock;
+}
+bool same(const lockswap_range_lock& a, const lockswap_range_lock& b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+TEST(RangeAttributes, ANameMayHaveThem) {
+  constexpr int kUnset = -1;
+  const auto plain = made("list-rw", kUnset, kUnset);
+  const auto writers = made("list-rw", kUnset, LOCKSWAP_RANGE_PREFER_WRITERS);
+  const auto unfair = made("list-rw", 0, kUnset);
+  EXPECT_FALSE(same(writers, plain));
+  EXPECT_FALSE(same(unfair, plain));
+  EXPECT_TRUE(same(made("list-rw:writers-first", kUnset, kUnset), writers));
+  EXPECT_TRUE(same(made("LIST-RW:Unfair", kUnset, kUnset), unfair));
+  EXPECT_TRUE(same(made("list-rw:unfair:writers-first", kUnset, kUnset),
+                   made("list-rw", 0, LOCKSWAP_RANGE_PREFER_WRITERS)));
+}
+
+TEST(RangeAttributes, WhatTheProgramSetsOverridesTheName) {
+  const auto plain = made("list-rw", 1, LOCKSWAP_RANGE_PREFER_READERS);
+  EXPECT_TRUE(same(made("list-rw:unfair:writers-first", 1, LOCKSWAP_RANGE_PREFER_READERS), plain));
+}
+
+TEST(RangeAttributes, ANameHasOnlyWhatItsLockTakes) {
+  lockswap_range_lock_attr attr;
+  ASSERT_EQ(lockswap_range_lock_attr_init(&attr), 0);
+  for (const char* name :
+       {"kernel-rw:unfair", "list-rw:", "list-rw:fair", "list-rw:unfair:", "list-rwunfair"}) {
+    EXPECT_EQ(lockswap_range_lock_attr_set_implementation(&attr, name), EINVAL) << name;
+  }
 }
 
 TEST(RangeInC, WorksFromItsInitialiser) { EXPECT_EQ(api_in_c(), 0); }

@@ -8,7 +8,15 @@ import subprocess
 import sys
 
 listed = json.loads(subprocess.run([sys.argv[2]], capture_output=True, text=True, check=True).stdout)["range_locks"]
-names = ", ".join(f"{row['name']}, {row['name']}:LOCK" if row["of_rwlocks"] else row["name"] for row in listed)
+LOCK = "LOCK"  # what stands for a lock's name
+
+
+def spellings(row: dict) -> list[str]:
+    words = [LOCK] * row["of_rwlocks"] + row["words"]
+    return [row["name"], *(f"{row['name']}:{word}" for word in words)]
+
+
+names = ", ".join(spelling for row in listed for spelling in spellings(row))
 NEAR = " or ".join(row["name"] for row in listed if row["name"].startswith("list"))  # two
 EXPECTED = f"lockswap: LOCKSWAP_RANGE=list is not a range lock; did you mean {NEAR}? Choose one of: {names}\n"
 

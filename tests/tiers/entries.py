@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ("tests", "structures/tests")
 # What `./run.sh test --full` runs besides: functions of scripts/test.sh, in their order there.
-PARTS = ("lint", "glibc", "aarch64, emulated", "harness, alone")
+PARTS = ("lint", "glibc", "aarch64, emulated", "clang", "harness, alone")
 MARKED = re.compile(r"pytest\.mark\.(full|alone)\b")
 AT_THE_TOP = re.compile(r"^pytestmark = (\[[^\]]*\]|.*)", re.MULTILINE)
 

@@ -61,7 +61,7 @@ TEST_F(ConfigTest, EveryRangeLockHasAName) {
   for (int i = 0; i < range_locks().count; ++i) {
     setenv("LOCKSWAP_RANGE", range_locks().rows[i].name, 1);
     ASSERT_TRUE(read()) << message;
-    EXPECT_EQ(config.range, static_cast<std::uint32_t>(i) + 1);
+    EXPECT_EQ(config.range, (static_cast<std::uint32_t>(i) + 1) | RangeKind::kFair);
   }
 }
 
@@ -69,7 +69,15 @@ TEST_F(ConfigTest, ARangeLockMayNameTheLocksInside) {
   setenv("LOCKSWAP_RANGE", "RWLOCK:pf-q", 1);
   ASSERT_TRUE(read()) << message;
   EXPECT_STREQ(rwlocks().rows[RangeKind::inner(config.range)].name, "ba");
-  EXPECT_EQ(config.range & RangeKind::kNumber, find_range_lock("rwlock"));
+  EXPECT_EQ(config.range & RangeKind::kNumber, find_range_lock("rwlock") & RangeKind::kNumber);
+}
+
+TEST_F(ConfigTest, ARangeLockMayNameItsOptions) {
+  setenv("LOCKSWAP_RANGE", "list-ex:unfair", 1);
+  ASSERT_TRUE(read()) << message;
+  EXPECT_EQ(config.range, find_range_lock("list-ex") & ~RangeKind::kFair);
+  setenv("LOCKSWAP_RANGE", "list-ex:writers-first", 1);
+  EXPECT_FALSE(read()) << "it has no readers";
 }
 
 TEST_F(ConfigTest, Mutexes) {

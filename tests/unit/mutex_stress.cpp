@@ -50,6 +50,7 @@ struct PlainSleep {
     return Native::park(atom, low, channels, deadline) == Parked::timed_out ? Slept::timed_out
                                                                             : Slept::woken;
   }
+  static bool is_cancelled() { return false; }
 };
 
 // A mutex, a buffer of a few places and two condition variables.
@@ -86,7 +87,7 @@ struct Shared {
     const Deadline deadline = soon(what % 50);
     const auto o = c.wait(
         reinterpret_cast<std::uintptr_t>(this), sleep, patient ? nullptr : &deadline,
-        [this] { return Contract::unlock(frame); }, [this] { return Contract::lock(frame); });
+        [this] { return Contract::unlock(frame); }, [this](bool) { return Contract::lock(frame); });
     return o.error == 0;
   }
   bool inside() {

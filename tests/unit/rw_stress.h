@@ -34,13 +34,16 @@ class Random {
   std::uint32_t state_;
 };
 
-// What the threads do, which is the same for all locks, is compiled once, in rw_stress.cpp.
+// What the threads do, which is the same for all locks, is compiled once, in rw_stress_threads.cpp.
 struct Tested {
   void* locks;
   void (*step)(void* locks, Random& random, std::atomic<long>& bad);
   bool (*is_sound)(void* locks);
 };
 void stress(const char* prefix, const char* name, const Tested& tested, int milliseconds);
+// Called before the first, and after the last; the latter returns the exit status.
+void start();
+int say_failures();
 
 template <class Contract>
 struct Guarded {

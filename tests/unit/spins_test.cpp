@@ -22,7 +22,7 @@ class SpinsTest : public testing::Test {
     Process::stamp();
     Spins::prepare(kMost, kTwo);
     next_word();
-    ASSERT_EQ(Spins::spinning(), 0u);
+    ASSERT_EQ(SpinningThreads::count(), 0u);
   }
   void TearDown() override { Spins::prepare(0, kTwo); }
 

@@ -50,10 +50,12 @@ class RangeLock:
     source: str = ""
     fairness: str = ""
     of_rwlocks: bool = False  # ":NAME" may follow
+    words: tuple[str, ...] = ()  # each may follow, behind ":"
 
     @classmethod
     def read(cls, lock: dict) -> "RangeLock":
-        return cls(**{key: lock[key] for key in cls.__dataclass_fields__ if key in lock})
+        found = {key: lock[key] for key in cls.__dataclass_fields__ if key in lock}
+        return cls(**found | {"words": tuple(found.get("words", ()))})
 
 
 @dataclass(frozen=True)
@@ -136,14 +138,24 @@ class Registry:
 
     def range_lock(self, name: str) -> str:
         """The canonical name of a range lock in a campaign: with RANGE before it."""
-        outer, colon, inner = name.strip().removeprefix(RANGE_MARK).partition(":")
+        outer, colon, behind = name.strip().removeprefix(RANGE_MARK).partition(":")
         table = {lock.name: lock for lock in self.range_locks}
         found = self._look_up("range lock", outer, {key.lower(): key for key in table}, "lockswap list ranges")
         if not colon:
             return RANGE_MARK + found
-        if not table[found].of_rwlocks:
-            raise UserError(f"'{name}': {found} is not made of reader-writer locks, so nothing may follow it")
-        return f"{RANGE_MARK}{found}:{self.rwlock(inner)}"
+        if table[found].of_rwlocks:
+            return f"{RANGE_MARK}{found}:{self.rwlock(behind)}"
+        return ":".join([RANGE_MARK + found, *self._range_words(name, table[found], behind)])
+
+    def _range_words(self, name: str, lock: RangeLock, behind: str) -> list[str]:
+        """The options behind a range lock's name, in the order in which labels have them."""
+        if not lock.words:
+            raise UserError(f"'{name}': {lock.name} takes no options, so nothing may follow its name")
+        typed = [
+            self._look_up("option", word, {w: w for w in lock.words}, "lockswap list ranges")
+            for word in behind.split(":")
+        ]
+        return [word for word in lock.words if word in typed]
 
     def wait(self, name: str) -> str:
         return self._look_up("wait policy", name, {wait.lower(): wait for wait in self.waits}, "lockswap list")

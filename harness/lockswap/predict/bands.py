@@ -1,6 +1,6 @@
 """What a prediction is: a band of rates for each lock and number of threads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
@@ -48,3 +48,8 @@ class Point:
     @property
     def band(self) -> Band:
         return Band.of(self.rates)
+
+
+def rate(found: Mapping[str, float], counted: Sequence[str] = ("reads", "writes")) -> float:
+    """Operations per second."""
+    return sum(found[name] for name in counted) / found["ns"] * 1e9

@@ -55,6 +55,9 @@ class Draw:
             f"ring {int(workload.ring)}",
             f"locks {workload.locks}",
             f"writers {workload.writers} {workload.outside_steps_of_writers * step:.3f}",
+            *([f"ranges {workload.ranges}"] if workload.ranges else []),
+            *([f"set {workload.items} {workload.buckets}"] if workload.items else []),
+            *([f"program {workload.program} {workload.memory} {workload.mapping:g}"] if workload.program else []),
             f"seed {seed + 1}",
         ]
         return cls("\n".join(lines) + "\n")

@@ -62,9 +62,10 @@ def measure(paths: Paths, seconds: float | None = None) -> dict[str, Any]:
     latencies = measuring.latencies(program, grid, budget)
     _warn(latencies)
     own = measuring.operations(program, grid.processors[0])
+    waits = measuring.scheduling(program, grid)
     locks = measuring.locks(paths, program, registry, grid.processors[0])
     env = machine.environment(paths, registry.version, None, ())
-    return describe(grid, latencies, own, locks, env)
+    return describe(grid, latencies, own, locks, env, waits)
 
 
 def describe(
@@ -73,7 +74,9 @@ def describe(
     own: dict[str, Spread],
     locks: dict[str, dict[str, float]],
     env: dict[str, Any],
+    waits: dict[str, Spread] | None = None,
 ) -> dict[str, Any]:
+    """`waits` is what the scheduler takes."""
     today = datetime.now(UTC).date().isoformat()
     rows = measuring.matrix(grid, latencies, own["load"].median)
     cores = len(grid.cores) // grid.nodes
@@ -91,12 +94,14 @@ def describe(
         "latency_table": "".join(",".join(f"{ns:.1f}" for ns in row) + "\n" for row in rows),
         "spread": _SPREAD,
         "costs": model_costs(own),
+        "intervals": model_intervals(waits or {}),
         "measured": {
             "date": today,
             "load_at_start": env["load_at_start"],
             "left_out": list(grid.left_out),
             "spread": {"latencies": _spread(latencies.values()), "operations": _spread(own.values())},
             "operations_ns": {name: one.median for name, one in own.items()},
+            "scheduling_ns": {name: [one.low, one.median, one.high] for name, one in (waits or {}).items()},
             "uncontended_pairs_ns": {
                 label: {kind: round(ns, 2) for kind, ns in kinds.items()} for label, kinds in locks.items()
             },
@@ -132,6 +137,19 @@ def model_costs(own: dict[str, Spread]) -> dict[str, float]:
         "update": round(max(own["compare_exchange"].median - hit, 0.1), 3),
         "fence": round(own["store_and_fence"].median, 3),
         "clock": round(own["clock"].median, 3),
+    }
+
+
+def model_intervals(waits: dict[str, Spread]) -> dict[str, list[float]]:
+    """The quartiles between which the model draws what it takes to sleep, to wake, and to be woken. A thread that goes
+    to sleep makes a call, from which the next thread comes back."""
+    if not waits:
+        return {}
+    call, wake, enter, switch = (waits[name] for name in ("wake_call", "wake", "futex_call", "switch"))
+    return {
+        "park": [round(enter.low, 1), round(enter.high + switch.low, 1)],
+        "unpark": [round(call.low, 1), round(call.high, 1)],
+        "wake": [round(max(wake.low - call.low, 0.0), 1), round(max(wake.high - call.high, 0.0), 1)],
     }
 
 

@@ -22,6 +22,7 @@ class Machine:
     spread: float = 0.08  # of the logarithm of the latencies, from one machine of this kind to another
     ghz: tuple[float, float] | None = None  # the frequency with all cores busy at least, and with one at most
     costs: Mapping[str, float] = field(default_factory=dict)  # that were measured there, by the model's names
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # the same, from which one is drawn
 
     @property
     def processors(self) -> int:
@@ -42,9 +43,10 @@ class Machine:
             latency = _by_distance(nodes, cores, table["own_core_ns"], table["node_ns"], table["remote_ns"])
         if [len(row) for row in latency] != [nodes * cores] * (nodes * cores):
             raise UserError(f"{file}: {nodes * cores} cores need {nodes * cores} rows of {nodes * cores} latencies")
+        intervals = {key: (float(low), float(high)) for key, (low, high) in table.get("intervals", {}).items()}
         return cls(file.stem, table["title"], tuple(table["sources"]), nodes, cores, table["threads"], latency,
                    table.get("spread", cls.spread), tuple(table["ghz"]) if "ghz" in table else None,
-                   {key: float(ns) for key, ns in table.get("costs", {}).items()})  # fmt: skip
+                   {key: float(ns) for key, ns in table.get("costs", {}).items()}, intervals)  # fmt: skip
 
 
 def _matrix(text: str) -> tuple[tuple[float, ...], ...]:

@@ -58,6 +58,14 @@ def operations(program: Path, processor: int) -> dict[str, Spread]:
     return {words[0]: Spread(*map(float, words[1:])) for words in _lines(program, "costs", str(processor))}
 
 
+def scheduling(program: Path, grid: Grid) -> dict[str, Spread]:
+    """What the kernel's scheduler takes, between the first two cores; nothing if there is but one."""
+    if len(grid.cores) < 2:
+        return {}
+    pair = (str(grid.cores[0][0]), str(grid.cores[1][0]))
+    return {words[0]: Spread(*map(float, words[1:])) for words in _lines(program, "scheduling", *pair)}
+
+
 def locks(paths: Paths, program: Path, registry: Registry, processor: int) -> dict[str, dict[str, float]]:
     """By label, then by kind of acquisition: a pair that nobody else wants. The locks take turns."""
     if paths.in_wheel:

@@ -5,33 +5,23 @@ import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 from lockswap.base.errors import UserError
 from lockswap.base.nearest import unknown
 from lockswap.predict.bands import Point, Subject
 from lockswap.predict.draws import Draw
-from lockswap.predict.machines import Machine
-from lockswap.predict.workloads import Workload
+from lockswap.predict.runs import Question, Run
 
 IN_WORDS = {"rwlock": "reader-writer lock", "mutex": "mutex"}
 
 
-@dataclass(frozen=True)
-class Question:
-    machine: Machine
-    workload: Workload
-    writes: float
-    subjects: tuple[Subject, ...]
-    threads: tuple[int, ...]
-    draws: int
-    virtual_ns: float
-
-
 def ask(program: Path, question: Question) -> list[Point]:
-    """All points; draws run side by side on the processors that are here."""
+    return [one.point for one in run(program, question)]
+
+
+def run(program: Path, question: Question) -> list[Run]:
+    """All runs; draws go on side by side on the processors that are here."""
     runs = [(subject, threads) for subject in question.subjects for threads in question.threads]
     tail = "".join(f"run {s.lock} {s.kind} poll {threads} {question.virtual_ns:.0f}\n" for s, threads in runs)
 
@@ -41,15 +31,7 @@ def ask(program: Path, question: Question) -> list[Point]:
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         by_draw = list(pool.map(one, range(question.draws)))
-    return [
-        Point(
-            subject,
-            threads,
-            tuple(_rate(found[n]) for found in by_draw),
-            median(transfers(found[n]) / max(1, _operations(found[n])) for found in by_draw),
-        )
-        for n, (subject, threads) in enumerate(runs)
-    ]
+    return [Run(subject, threads, tuple(found[n] for found in by_draw)) for n, (subject, threads) in enumerate(runs)]
 
 
 def answers(program: Path, text: str) -> list[dict]:
@@ -80,16 +62,3 @@ def subjects(known: Mapping[str, list[str]], rwlocks: Iterable[str], mutexes: It
 def check_known(known: Mapping[str, Sequence[str]], kind: str, name: str) -> None:
     if name not in known[kind]:
         raise unknown(IN_WORDS[kind], name, known[kind], "lockswap list")
-
-
-def transfers(found: dict) -> float:
-    """Of cache lines, in all."""
-    return found["node"] + found["remote"] + found["memory"]
-
-
-def _rate(found: dict) -> float:
-    return _operations(found) / found["ns"] * 1e9
-
-
-def _operations(found: dict) -> float:
-    return found["reads"] + found["writes"]

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,7 +56,7 @@ def write(paths: Paths, out: Path, draws: int) -> Path:
             kicker="lockswap: modelled, not measured",
             papers=book.papers,
             statements=by_statement,
-            hold=sum(all(o.holds for o in found) for _, found in by_statement),
+            scores=[_score(by_statement, seen) for seen in (False, True)],
             answers=answers,
             plots=drawn,
             no_plots=no_plots,
@@ -68,12 +68,21 @@ def write(paths: Paths, out: Path, draws: int) -> Path:
     return file
 
 
+def _score(
+    by_statement: Sequence[tuple[statements.Statement, list[statements.Outcome]]], seen: bool
+) -> tuple[int, int]:
+    """Of the statements that were seen before, or of the others: how many the model agrees with, and how many there
+    are."""
+    mine = [found for statement, found in by_statement if statement.seen == seen]
+    return sum(all(o.holds for o in found) for found in mine), len(mine)
+
+
 def _ask(paths: Paths, book: statements.Book, draws: int) -> dict[str, Answer]:
-    program = places.program(paths)
     found = {}
     for name, asked in track(book.questions.items(), "predicting", transient=True):
         machine = machines.find(places.machines(paths), asked.machine)
-        workload = workloads.find(places.workloads(paths), asked.workload)
+        workload = replace(workloads.find(places.workloads(paths), asked.workload), **asked.changes)
+        program = places.structures(paths) if asked.designs else places.program(paths)
         question = model.Question(
             machine, workload, asked.writes, asked.subjects, asked.threads, draws, asked.virtual_ms * 1e6
         )
@@ -96,12 +105,12 @@ def _draw(answers: Mapping[str, Answer], styles: Mapping[str, LockStyle], to: Pa
 
 
 def _statements_csv(outcomes: Sequence[statements.Outcome]) -> str:
-    head = ("statement", "rule", "ratio", "low", "high", "draws_that_agree", "holds")
+    head = ("statement", "rule", "ratio", "low", "high", "draws_that_agree", "holds", "seen_before")
     return _csv(
         head,
         (
             (o.statement.name, o.rule.text, *_four(o.ratio.middle, o.ratio.low, o.ratio.high), f"{o.agree:.2f}",
-             "yes" if o.holds else "no")
+             "yes" if o.holds else "no", "yes" if o.statement.seen else "no")
             for o in outcomes
         ),
     )  # fmt: skip

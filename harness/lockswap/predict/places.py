@@ -18,8 +18,12 @@ def workloads(paths: Paths) -> Path:
     return paths.root / "predict" / "workloads.toml"
 
 
+def figures(paths: Paths) -> Path:
+    return paths.root / "predict" / "figures.toml"
+
+
 def statements(paths: Paths) -> Path:
-    return paths.root / "predict" / "statements.toml"
+    return paths.root / "predict" / "statements_2.toml"
 
 
 def advice(paths: Paths) -> Path:
@@ -28,6 +32,11 @@ def advice(paths: Paths) -> Path:
 
 def program(paths: Paths) -> Path:
     return built(paths, paths.build / "bin" / MODEL, MODEL)
+
+
+def structures(paths: Paths) -> Path:
+    """The model's program that has structures instead of locks."""
+    return built(paths, paths.build / "bin" / f"{MODEL}-structures", f"{MODEL}-structures")
 
 
 def built(paths: Paths, program: Path, target: str) -> Path:

@@ -19,6 +19,7 @@ from lockswap.predict import bands, claims, machines, model, places, recorded
 from lockswap.predict.draws import Draw
 from lockswap.predict.machines import Machine
 from lockswap.predict.recorded import Recorded
+from lockswap.predict.runs import transfers
 from lockswap.predict.workloads import Workload
 
 # The locks that were recorded, as the model has them.
@@ -144,13 +145,15 @@ def _replay(program: Path, question: Question) -> list[Replayed]:
     return [_replayed(question, by_draw, number) for number in range(len(question.choices))]
 
 
+# Nanoseconds, of the model's costs, where a machine file has no measured ones.
+_SLEEPING = {"park": (500.0, 1500.0), "unpark": (300.0, 1000.0), "wake": (2000.0, 10000.0)}
+
+
 def _draw(question: Question, number: int) -> str:
     """What isn't known of the machine is drawn as for other workloads, and how fast it works and sleeps besides."""
     rng = random.Random(f"replay {question.machine.name} {number}")
-    costs = {
-        "park": rng.uniform(500, 1500),
-        "unpark": rng.uniform(300, 1000),
-        "wake": rng.uniform(2000, 10000),
+    intervals = _SLEEPING | dict(question.machine.intervals)
+    costs = {name: rng.uniform(*intervals[name]) for name in _SLEEPING} | {
         # The library polls up to 500 times before a thread sleeps, with a pause that takes from 4 to 47 ns.
         "pauses": math.exp(rng.uniform(math.log(170), math.log(2000))),
     }
@@ -168,7 +171,7 @@ def _replayed(question: Question, by_draw: list[list[dict]], number: int) -> Rep
     ratios = [_rate(draw[number]) / _rate(draw[0]) for draw in by_draw]
     threads = question.record.threads
     subject = bands.Subject(str(question.choices[number]), "replay")
-    point = bands.Point(subject, threads, rates, median(model.transfers(one) / one["acquisitions"] for one in mine))
+    point = bands.Point(subject, threads, rates, median(transfers(one) / one["acquisitions"] for one in mine))
     return Replayed(
         point,
         median(one["in_calls_ns"] / max(1, one["thread_ns"]) for one in mine),

@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lockswap.base.errors import UserError
@@ -45,11 +45,27 @@ class Asked:
     writes: float = 0
     rwlocks: tuple[str, ...] = ()
     own_table: tuple[str, ...] = ()  # under BRAVO, with a readers table for each lock
+    ranges: tuple[str, ...] = ()  # range locks
+    designs: tuple[str, ...] = ()  # of address spaces, which another program of the model has
+    program: str = ""  # of their threads, if it isn't the workload's
+    mapping: float | None = None  # the same of a thread's share of mappings
     virtual_ms: float = 2
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        return (*(Subject(name, "rwlock") for name in self.rwlocks), *(Subject(n, OWN_TABLE) for n in self.own_table))
+        by_kind = {
+            "rwlock": self.rwlocks,
+            OWN_TABLE: self.own_table,
+            "range": self.ranges,
+            "design": self.designs,
+        }
+        return tuple(Subject(name, kind) for kind, names in by_kind.items() for name in names)
+
+    @property
+    def changes(self) -> dict[str, object]:
+        """Of the workload."""
+        given = {"program": self.program or None, "mapping": self.mapping}
+        return {key: value for key, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -60,6 +76,7 @@ class Statement:
     says: str
     question: str
     rules: tuple[Rule, ...]
+    seen: bool = False  # it was compared before, with other runs of the model
 
 
 @dataclass(frozen=True)
@@ -84,15 +101,26 @@ class Outcome:
 
 
 def read(file: Path) -> Book:
+    """With `again`, the statements of that file come first: seen before, and asked with the `virtual_ms` given here."""
     table = tomllib.loads(file.read_text(encoding="utf-8"))
-    questions = {name: Asked(name, **_tuples(entry)) for name, entry in table["question"].items()}
+    before = _again(read(file.parent / table["again"]), table["virtual_ms"]) if "again" in table else Book({}, {}, ())
+    papers = {**before.papers, **table["papers"]}
+    questions = {
+        **before.questions,
+        **{name: Asked(name, **_tuples(entry)) for name, entry in table["question"].items()},
+    }
     statements = tuple(
         Statement(**{**entry, "rules": tuple(map(Rule.of, entry["rules"]))}) for entry in table["statement"]
     )
     for one in statements:
-        if one.question not in questions or one.paper not in table["papers"]:
+        if one.question not in questions or one.paper not in papers:
             raise UserError(f"{file}: statement '{one.name}' names a question or a paper that isn't there")
-    return Book(table["papers"], questions, statements)
+    return Book(papers, questions, before.statements + statements)
+
+
+def _again(book: Book, virtual_ms: Mapping[str, float]) -> Book:
+    longer = {name: replace(book.questions[name], virtual_ms=ms) for name, ms in virtual_ms.items()}
+    return Book(book.papers, {**book.questions, **longer}, tuple(replace(one, seen=True) for one in book.statements))
 
 
 def judge(statement: Statement, points: Sequence[Point]) -> list[Outcome]:

@@ -20,6 +20,12 @@ class Workload:
     locks: int = 1  # each acquisition is of one of these, drawn at random
     writers: int = 0  # if any, the first so many threads write, and no other does
     outside_steps_of_writers: float = 0
+    ranges: str = ""  # of a range lock's array: full, disjoint or random; none: there is no array
+    program: str = ""  # of the threads in an address space, as structures/apps/address_space has them
+    memory: str = "arenas"  # where that allocates
+    items: int = 0  # of a set at first
+    buckets: int = 1  # the lists that have them
+    mapping: float = 0.1  # the share of time in which one of them maps
 
 
 def read(file: Path) -> dict[str, Workload]:

@@ -2,6 +2,7 @@
 //
 //   lockswap-measure latencies SECONDS CPU CPU...   a line for each pair: CPU CPU MEDIAN LOW HIGH
 //   lockswap-measure costs CPU                      a line for each operation: NAME MEDIAN LOW HIGH
+//   lockswap-measure scheduling CPU CPU             the same of what the scheduler takes
 //   lockswap-measure locks CPU                      the same of pthread locks, which may be swapped
 //
 // All are nanoseconds; LOW and HIGH are quartiles of several rounds. A pair's line is written when
@@ -14,6 +15,7 @@
 
 #include "costs.h"
 #include "pingpong.h"
+#include "scheduler.h"
 #include "timing.h"
 
 namespace {
@@ -47,11 +49,15 @@ int latencies(double seconds, const std::vector<int>& cpus) {
   return 0;
 }
 
-int print(int cpu, Costs (*measured)()) {
-  if (!pin_to(cpu)) return no_processor(cpu);
-  for (const auto& [name, ns] : measured())
+int print(const Costs& costs) {
+  for (const auto& [name, ns] : costs)
     std::printf("%s %.3f %.3f %.3f\n", name, ns.median, ns.low, ns.high);
   return 0;
+}
+
+int print(int cpu, Costs (*measured)()) {
+  if (!pin_to(cpu)) return no_processor(cpu);
+  return print(measured());
 }
 
 }  // namespace
@@ -65,5 +71,9 @@ int main(int argc, char** argv) {
     return latencies(std::atof(argv[2]), cpus);
   if (what == "costs" && cpus.size() == 1) return print(cpus[0], own_costs);
   if (what == "locks" && cpus.size() == 1) return print(cpus[0], uncontended_pairs);
-  return fail("give 'latencies SECONDS CPU...', 'costs CPU' or 'locks CPU'");
+  if (what == "scheduling" && cpus.size() == 2) {
+    const Costs found = scheduling(cpus[0], cpus[1]);
+    return found.empty() ? no_processor(cpus[1]) : print(found);
+  }
+  return fail("give 'latencies SECONDS CPU...', 'costs CPU', 'scheduling CPU CPU' or 'locks CPU'");
 }

@@ -48,10 +48,10 @@ namespace lockswap {
 constexpr LockInfo gcr_info(const LockInfo& below, unsigned instructions) {
   return {
       .summary =
-          "concurrency restriction: one waiter a processor is in the line of the lock "
-          "that it names",
+          "concurrency restriction: about one waiter per processor competes, the others wait aside",
       .source = "Dice and Kogan, Avoiding Scalability Collapse by Restricting Concurrency, 2019",
-      .fairness = "in the line as without gcr; others come to the line by rationed hand-offs",
+      .fairness =
+          "as without gcr among those that compete; those aside are let in at a limited rate",
       .kinds = below.kinds,
       .readers_overtake = true,
       .writers_can_starve = below.writers_can_starve,

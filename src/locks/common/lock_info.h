@@ -17,6 +17,8 @@ struct LockInfo {
   // The most instructions that an uncontended read, or mutex, may take with its release, the loop
   // around it and the call through the preload: tests/apps/instructions.py measures each lock.
   unsigned instructions = 0;
+  // The same of a write. 0: the lock sets itself no bound.
+  unsigned write_instructions = 0;
 };
 
 // `kinds` of the locks that prefer neither side.

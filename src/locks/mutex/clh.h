@@ -5,12 +5,12 @@
 //   (IPPS 1994). Giving up: M. Scott, W. Scherer, "Scalable queue-based spin locks with timeout"
 //   (PPoPP 2001), section 3.1, CLH-try.
 // Idea: an arriving thread puts its node at the tail of the queue and waits until the node that was
-//   there says that its thread has released the lock. A thread that gives up names the node before
-//   its own in its own, and the thread behind it goes on to wait for that one.
+//   there says that its thread has released the lock. A thread that gives up writes its
+//   predecessor's node into its own, and the thread behind it goes on to wait for that one.
 // State (8 bytes, zero = free; node = 32-bit handle):
 //   tail    the newest node; 0: nobody holds the lock or waits
 //   holder  the holder's node
-// Invariants: only the holder writes `holder`. A node that is no longer shut does not change any
+// Invariants: only the holder writes `holder`. Once a node is no longer shut, it doesn't change any
 //   more, and the thread behind it gives it back.
 // Fairness: first come, first served. A try gets the lock only when nobody holds it or waits.
 // Space: a node for each thread that waits or holds. If a thread gives up just as the one before it
@@ -39,8 +39,8 @@ namespace lockswap {
 template <Platform P>
 struct alignas(64) ClhNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free
-  // kShut and kSleepers, or 0 if it is released. Otherwise its thread has given up, and this is the
-  // node before, shifted.
+  // kShut and kSleepers while its thread holds the lock or waits, and 0 when it has released. If
+  // its thread has given up, this is the predecessor's node, shifted.
   typename P::template atomic<std::uint32_t> state;
 };
 
@@ -53,7 +53,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
 
  public:
   static constexpr LockInfo kInfo =
-      Base::info("queue lock, everybody waits on the word of the one before",
+      Base::info("queue lock: each waiter watches its predecessor's word",
                  "Craig 1993; Landin and Hagersten 1994; Scott and Scherer 2001, section 3.1", 95);
 
   void slow_lock(std::uint64_t arrival) noexcept { finish(arrival, nullptr); }
@@ -67,8 +67,8 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     // acquire: that node is shut before it is found here; pairs with the exchange that put it
     // there.
     Handle before = tail_.load(acquire);
-    // relaxed: it decides only whether to join the queue. The node may be another lock's already;
-    // then this one's holder has left since this thread looked.
+    // relaxed: it decides only whether to join the queue. The node may be another lock's by now,
+    // but then this lock's holder has left since the load above.
     if (before != 0 && is_shut(Nodes::at(before).state.load(relaxed))) return false;
     Handle me = Nodes::take();
     Nodes::at(me).state.store(kShut, relaxed);           // as in enter
@@ -158,9 +158,10 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
 
   // Returns true if this thread has the lock after all, and false if it has left the queue.
   //
-  // Two threads that give up at once, one behind the other, may each rely on the other: the first
-  // finds a thread behind, and leaves its node to that one, which finds the first still waiting,
-  // and takes its own node out. So each rechecks after its update, which makes a Dekker pair:
+  // Two threads, one behind the other, may give up at once and each rely on the other. The first
+  // finds a thread behind it, and leaves its node to that one. The second finds the first still
+  // waiting, and takes its own node out. So each rechecks after its update, which makes a Dekker
+  // pair:
   //   the first   1. says that it is gone    2. looks whether its node is the newest
   //   the second  1. makes it the newest     2. looks whether its thread is gone
   // A thread that sees this joins the queue again behind that node, gives it back as any waiter
@@ -180,7 +181,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
         me = Nodes::take();
         Nodes::at(me).state.store(kShut, relaxed);  // as in enter
       }
-      // The node may be another thread's already; then this one comes behind that thread.
+      // The node may be another thread's by now, and then this thread queues behind that one.
       expected = before;
       if (!tail_.compare_exchange(expected, me, acq_rel)) break;  // as in enter
       if (go_over(before)) return true;
@@ -188,7 +189,8 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     Nodes::give(me);
     return false;
   }
-  // Gives back the nodes before that are not shut. Returns true if there are no others.
+  // Gives back the preceding nodes that are not shut. Returns true if there are no others, so that
+  // the lock is ours.
   static bool go_over(Handle& before) noexcept {
     do {
       if (is_shut(Nodes::at(before).state.load(acquire))) return false;  // as in wait_for
@@ -196,8 +198,8 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     return true;
   }
 
-  // `was`: the state of that node until its thread changed it. The node is from then on that of the
-  // thread behind.
+  // Called by the thread that has changed its node's state from `was`. From then on the node
+  // belongs to the thread behind.
   static void wake_behind(Handle me, std::uint32_t was) noexcept {
     if constexpr (W::kParks) {
       if ((was & kSleepers) != 0) W::wake(&Nodes::at(me).state, kChannel);

@@ -1,4 +1,5 @@
-// cohort: the cohort mutex of C-RW-WP on its own, with ticket locks in the nodes and between them.
+// cohort: the cohort mutex of C-RW-WP on its own, made of a ticket lock for each node and a global
+// one.
 //
 // Paper: D. Dice, V. Marathe, N. Shavit, "Lock cohorting: a general technique for designing NUMA
 //   locks" (PPoPP 2012), section 3, C-TKT-TKT. It is the writers' lock in I. Calciu, D. Dice, Y.

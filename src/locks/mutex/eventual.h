@@ -24,7 +24,9 @@ class EventualMutex : public EventualLock<P, W> {
   // Exploration has cases for this, in which the lock's times are short.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo{
-      .summary = "a running thread takes a free lock; waiters get it by rationed hand-offs",
+      .summary =
+          "a running thread may take a free lock before waiters; hand-offs bound how long they "
+          "wait",
       .source = "eventual fairness as in WebKit's WTF::Lock and parking_lot",
       .fairness = "barging; the oldest waiter is next after LOCKSWAP_HANDOVER_US",
       .takes_back = true,

@@ -34,7 +34,8 @@ class GcrMutex : public Lanes<P, W, Lock, GcrMutex<P, W, Lock>> {
 
  public:
   static constexpr Claims kClaims{};
-  // The lanes ration them; exploration has cases for that, in which their times are short.
+  // The lanes ration hand-offs. Exploration has cases for that, in which the lanes' times are
+  // short.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo = gcr_info(Lock::kInfo, Lock::kInfo.instructions + 47);
 
@@ -58,7 +59,7 @@ class GcrMutex : public Lanes<P, W, Lock, GcrMutex<P, W, Lock>> {
   }
 
  private:
-  // Looks for the head again, so that the hot path need not keep it.
+  // Finds the head once more, so that the hot path need not keep it in a register.
   [[gnu::noinline]] void wait() noexcept {
     Head& h = state_.head();
     const Pass pass(h, nullptr);

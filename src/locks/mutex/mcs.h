@@ -3,8 +3,8 @@
 // Paper: J. Mellor-Crummey, M. Scott, "Algorithms for scalable synchronization on shared-memory
 //   multiprocessors" (ACM TOCS 1991), section 2.4. Giving up: B. He, W. Scherer, M. Scott,
 //   "Preemption adaptivity in time-published queue-based spin locks" (HiPC 2005), section 3: a
-//   thread that gives up leaves its node, and the release passes over it. Ours: a thread that comes
-//   with a deadline takes over such a node, if there is one, and with it its place.
+//   thread that gives up leaves its node, and the release passes over it. Here a thread that
+//   arrives with a deadline takes over such a node, if there is one, and with it its place.
 // Idea: an arriving thread puts its node at the tail of the queue, links it to the node before, and
 //   waits until that node's thread opens its gate. A release opens the gate of the next node.
 // State (8 bytes, zero = free; node = 32-bit handle):
@@ -39,8 +39,8 @@ namespace lockswap {
 template <Platform P>
 struct alignas(64) McsNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free; else the next node
-  // kShut and kSleepers, or 0 if it is open. Otherwise its thread has given up, and this is the
-  // lock's address and kAbandoned.
+  // kShut and kSleepers while it is shut, and 0 when it is open. If its thread has given up, this
+  // is the lock's address and kAbandoned.
   typename P::template atomic<std::uint64_t> gate;
 };
 
@@ -52,7 +52,7 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
   using typename Base::Handle, typename Base::Node, typename Base::Nodes;
 
  public:
-  static constexpr LockInfo kInfo = Base::info("queue lock, everybody waits on a word of its own",
+  static constexpr LockInfo kInfo = Base::info("queue lock: each waiter watches a word of its own",
                                                "Mellor-Crummey and Scott 1991, section 2.4", 95);
 
   void slow_lock(std::uint64_t arrival) noexcept {
@@ -138,8 +138,8 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
   // Searches only as long as the lock has the same holder, because a release passes over such
   // nodes.
   [[gnu::noinline]] Handle take_over() noexcept {
-    // relaxed, all: a wrong turn does no harm, since the compare-exchange knows this queue's nodes,
-    // and what has to be seen of them comes with the lock.
+    // relaxed, all: a node of another queue does no harm, since the compare-exchange recognises
+    // this queue's nodes, and the lock hands on what must be seen of them.
     const Handle holder = holder_.load(relaxed);
     Handle h = holder;
     while (h != 0 && holder_.load(relaxed) == holder) {
@@ -153,7 +153,8 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
     return 0;
   }
 
-  // Opens the gate of the first behind `me` that still waits, or leaves the queue empty.
+  // Opens the gate of the first thread behind `me` that still waits, or leaves the queue empty if
+  // there is none.
   [[gnu::noinline]] void hand_off(Handle me) noexcept {
     for (Handle last = me;;) {
       // Somebody has swapped itself in and is about to link itself. acquire: pairs with its link.
@@ -179,7 +180,8 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
   }
 };
 
-// What is left of the rwlocks ba and bravo-ba when everybody writes: this lock under another name.
+// This lock under the names of the rwlocks ba and bravo-ba, which are an MCS lock if every thread
+// writes.
 inline constexpr LockInfo kBaAsMutex{
     .summary = "the queue of BA's writers, an MCS lock",
     .source = "Brandenburg and Anderson 2010, section 4, PF-Q",
@@ -188,7 +190,7 @@ inline constexpr LockInfo kBaAsMutex{
     .instructions = 95,
 };
 inline constexpr LockInfo kBravoBaAsMutex{
-    .summary = "the same: BRAVO changes nothing where nobody reads",
+    .summary = "the same as ba: BRAVO changes nothing where nobody reads",
     .source = "Dice and Kogan 2019, listing 1",
     .fairness = kBaAsMutex.fairness,
     .aliases = {"bravo-PF-Q"},

@@ -71,7 +71,8 @@ class NodeQueue {
     return !held || (Nodes::is_handle(holder) && Lock::is_new(holder));
   }
   // Drops the threads that wait, and the holder unless it is to stay. Their nodes are lost.
-  // What looks like an ancestor's may be another process's, with a handle of no node.
+  // The lock may be another process's that looks like an ancestor's, and then the handle may name
+  // no node.
   void repair_after_fork(bool held) noexcept {
     Handle holder = held ? holder_.load(relaxed) : 0;
     if (held && !Nodes::is_handle(holder)) holder = Nodes::take();
@@ -104,8 +105,8 @@ class NodeQueue {
   [[gnu::always_inline]] bool close_queue(Handle me) noexcept {
     Handle expected = me;
     if (P::is_alone()) return tail_.compare_exchange_alone(expected, 0);
-    // relaxed: the compare-exchange decides; a thread that is seen behind stays, or puts this node
-    // back.
+    // relaxed: the compare-exchange decides. A thread that is seen behind this one stays there, or
+    // puts this node back.
     if (tail_.load(relaxed) != me) [[unlikely]]
       return false;
     // release: the critical section; pairs with enter and try_lock.

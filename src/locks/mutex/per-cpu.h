@@ -1,11 +1,11 @@
-// per-cpu: an MCS lock for each possible CPU, all of which together are one mutex: what the writers
-// of a per-CPU reader-writer lock do.
+// per-cpu: an MCS lock for each possible CPU, of which the holder has all, as the writer of a
+// per-CPU reader-writer lock does.
 //
 // Paper: D. Dice, A. Kogan, "BRAVO - Biased Locking for Reader-Writer Locks" (USENIX ATC 2019),
 //   sections 2 and 5 (Per-CPU); PF-Q's queue of writers is an MCS lock.
 // Idea: a thread that wants the mutex takes all locks in order, and once it has the first one, the
-//   others are free. It is here for comparison: as a mutex it can only cost more than a single one
-//   of its locks.
+//   others are free. It is here for comparison, since as a mutex it always costs more than one of
+//   its locks.
 // State (8 bytes, zero = free): a pointer to a block beside the object (side_block.h). The block
 //   has the locks, and whether somebody holds them.
 // Invariants: only the holder writes `held`.
@@ -52,8 +52,8 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PartsPer::cpu> {
   static constexpr Claims kClaims = Mcs<P, W>::kClaims;
   static constexpr LockInfo kInfo{
       .summary =
-          "an MCS lock for each CPU, of which each owner takes all, as writers of a per-CPU lock "
-          "do",
+          "an MCS lock for each CPU; each owner takes all of them, as a writer of the per-cpu "
+          "rwlock does",
       .source = "Dice and Kogan 2019, sections 2 and 5, Per-CPU",
       .fairness = Mcs<P, W>::kInfo.fairness,
       .aliases = {"PerCPU"},

@@ -17,7 +17,7 @@ class Ticket : public TicketLock<P, W, true> {
  public:
   static constexpr Claims kClaims{.fifo_writers = true};
   static constexpr LockInfo kInfo{
-      .summary = "ticket lock: a thread that draws a number waits until it is shown",
+      .summary = "ticket lock: each thread takes a number, and is served in that order",
       .source = "Mellor-Crummey and Scott 1991, section 2.2",
       .fairness = kTicketFairness,
       .instructions = 68,
@@ -26,7 +26,7 @@ class Ticket : public TicketLock<P, W, true> {
   static bool prepare() noexcept { return true; }
 };
 
-// What is left of the rwlock rlu when everybody writes: this lock under another name.
+// This lock under the name of the rwlock rlu, which is a ticket lock if every thread writes.
 inline constexpr LockInfo kRluAsMutex{
     .summary = "the lock of RLU's writers, a ticket lock",
     .source = "Matveev and others 2015, section 3.5",

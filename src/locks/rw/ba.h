@@ -25,20 +25,20 @@
 //   3  written    yes   the writer releases the lock: 4
 //   4  leaving    yes   the same writer takes the list, if readers are in it (kLeaving), ends the
 //                       phase and increments its number: 1; then it opens gates
-//   Before 4 a writer of the queue claims the next one, which must stay then. A reader that arrives
-//   in 1 is in at once; one that arrives later is in with the next 1, or may give up before.
-//   The head of the queue sets PRES without a condition, so the readers that arrive can't keep it
-//   from doing so. It may find that a direct writer was faster. Then the end of that phase clears
-//   PRES, too, and the head sets it again.
+//   Before 4, a writer of the queue claims the next one, which may not give up from then on. A
+//   reader that arrives in 1 is in at once. One that arrives later is in with the next 1, or gives
+//   up before. The head of the queue sets PRES unconditionally, so arriving readers can't delay it.
+//   It may then find that a direct writer was faster. In that case the end of the direct writer's
+//   phase clears PRES too, and the head sets it again.
 // Invariants: only the writer at the head of the queue sets PRES, and whead is its node as long as
 //   PRES is set. A direct writer is in from the moment at which it sets kDirect, and nobody sets
 //   that bit in a phase. In a phase, no reader that arrived later holds the lock. rout never passes
 //   the arrivals. In drain mode (kDrain, in 2) rout counts up to 0 instead.
-// Fairness: phase-fair, and writers are first come, first served; timed threads included, except
-//   that a timed writer may get the place of one that has given up. A writer that comes when
-//   another one is in the queue goes behind it. One that looked at the empty queue before may pass
-//   it, and finds it there when it comes again. So a writer still waits for at most one phase of
-//   each other thread, as in the paper.
+// Fairness: phase-fair, and writers are first come, first served. That includes timed threads,
+//   except that a timed writer may take over the place of one that has given up. A writer that
+//   arrives while another one is queued goes behind it. A writer that looked at the queue just
+//   before may pass that one, but only once, since it finds the queue when it comes again. So a
+//   writer waits for at most one phase of each other thread, as in the paper.
 // Space: a writer of the queue holds one node while it waits and while it owns, a reader while it
 //   waits. For nodes of threads that gave up, see the two queues.
 // Deviations, of which only the first one changes the order in which threads enter (Fairness):
@@ -46,20 +46,21 @@
 //   - A writer polls rout before it asks to be woken. It leaves the list alone if no reader met it.
 //   - A writer that found the queue empty may have to wait on the word until the writer before it
 //     has finished leaving, or until a direct one has left.
-//   - A phase is a number, not one bit. A timed writer may give up a phase before the readers of
-//     the phase before have noticed that they are in, and one bit would have its old value again
-//     too early. With the number one list is enough, where the paper has one for each value of the
-//     bit, since a reader that was opened for another phase rechecks.
-//   - A reader that gives up takes its arrival back. It never counts itself out, since a writer may
-//     be draining.
-// Fork: in a child, the readers that arrived after what the node at whead has recorded, or during a
-//   direct writer's phase, were waiting for a writer that does not exist, and so were the queued
-//   writers: repair_after_fork() drops both. A reader that may have arrived before counts as a
-//   holder.
-// Destroy is safe: the writer's last access is the compare-exchange that ends the phase; before it,
-//   the list is empty and the next writer is claimed. A reader's last access is the fetch-add on
-//   rout, except for the last reader of a drain, whose writer cannot leave before its gate is open
-//   or it has found that the gate is about to be. Wakes of an address may follow.
+//   - A phase is a number, where the paper has one bit. A timed writer may give up its phase before
+//     readers of the previous phase have noticed that they are in, and then one bit would look to
+//     them as if their own phase went on. With numbers one list of readers is enough, where the
+//     paper has one for each value of the bit, because a reader whose gate was opened for another
+//     phase rechecks.
+//   - A reader that gives up takes its arrival back. It must not count itself out instead, because
+//     a writer that drains would take it for a reader that arrived earlier.
+// Fork: in a child, two kinds of readers were waiting for a writer that does not exist there: those
+//   that arrived after the number that the node at whead has recorded, and those that arrived in a
+//   direct writer's phase. So were the queued writers. repair_after_fork() drops them all. A reader
+//   that may have arrived earlier counts as a holder.
+// Destroy is safe: the writer's last access is the compare-exchange that ends the phase, before
+//   which it has emptied the list and claimed the next writer. A reader's last access is the
+//   fetch-add on rout. The last reader of a drain also opens a gate, but its writer cannot leave
+//   before that. Wakes of an address may follow.
 #pragma once
 
 #include <cstdint>
@@ -97,6 +98,7 @@ class Ba {
       .kinds = kKindsAlternate,
       .aliases = {"PF-Q", "PFQ"},
       .instructions = 46,
+      .write_instructions = 91,
   };
 
   static bool prepare() noexcept { return Nodes::prepare(); }
@@ -116,10 +118,11 @@ class Ba {
     return readers_.wait_for_end(word_, phase, deadline);
   }
 
-  // A phase's number, of kPhaseBits bits, for a reader that remembers only its lowest ones
-  // (per-cpu.h); and the phase of which they are the lowest ones, 0: it is over. With b bits, it is
-  // taken for another one if just 2^b phases, or a multiple, were given up between two calls of
-  // that reader.
+  // For a reader that has room for only the lowest bits of its phase's number (per-cpu.h).
+  // phase_number returns the number, of kPhaseBits bits. whole_phase returns the present phase if
+  // its lowest bits are these, and otherwise 0, because the reader's phase is over. With b bits,
+  // that goes wrong if exactly 2^b phases, or a multiple, were given up between two calls of that
+  // reader.
   static constexpr int kPhaseBits = 27;
   static_assert(Word::kPhaseNumber / Word::kOnePhase == (1u << kPhaseBits) - 1);
   static std::uint32_t phase_number(std::uint32_t phase) noexcept {
@@ -131,8 +134,9 @@ class Ba {
     return Word::is_free(v) || ((phase_number(phase) ^ lowest) & mask) != 0 ? 0 : phase;
   }
 
-  // Takes the arrival back while the writer that was met is still there: no later writer can have
-  // counted it. Returns false if that writer has left, so that the reader holds the lock.
+  // Takes the arrival back while the writer that the reader met is still there, so no later writer
+  // can have counted it. Returns false if that writer has left, in which case the reader holds the
+  // lock.
   bool read_withdraw(std::uint32_t phase) noexcept {
     for (;;) {
       // acquire: if the phase is over, the reader is in; pairs with end_phase.
@@ -203,9 +207,8 @@ class Ba {
   }
 
   // --- racy snapshots, which may be stale at once
-  // Never false while a hold stays: rout is read first (acquire: pairs with read_unlock, so that
-  // the arrivals of the readers that left are seen), and the arrivals that are read later are more
-  // by that hold.
+  // Never false while a read hold lasts: rout is read first (acquire: pairs with read_unlock, so
+  // the arrivals of the readers that left are seen), and so the arrivals exceed it by that hold.
   bool has_readers() const noexcept {
     const std::uint32_t left = rout_.load(acquire);
     return left != target_of(word_.load(relaxed));
@@ -257,7 +260,7 @@ class Ba {
   }
 
   // --- in a forked child. Both return arrivals as the word has them.
-  // In a direct writer's phase: of the readers that had arrived before, since all have left.
+  // In a direct writer's phase: the readers that had arrived before it, all of which have left.
   std::uint64_t all_that_left() const noexcept {
     return std::uint64_t{rout_.load(relaxed) / kLeft} * Word::kReader;
   }
@@ -291,8 +294,8 @@ class Ba {
 
   // --- writing
 
-  // The writer is at the head of the queue; only it may set PRES. Returns false if the deadline has
-  // passed; then the writer has left.
+  // Called by the writer at the head of the queue, which alone may set PRES. Returns false if the
+  // deadline has passed, and then the writer has left the queue.
   template <DrainListener L>
   bool own(Handle me, const Deadline* deadline, const L& listener) noexcept {
     // The writer before may have left the queue but not yet the word.
@@ -341,7 +344,8 @@ class Ba {
     Nodes::at(me).arrivals_at_phase.store((v & Word::kArrived) | Node::kRecorded, relaxed);
   }
 
-  // Returns the word as it was. If that was in a direct writer's phase, this writer has none.
+  // Returns the word's previous value. If that was in a direct writer's phase, this writer has not
+  // got a phase.
   std::uint64_t enter_phase(Handle me) noexcept {
     writers_.stand_at_head(me);
     P::check([this, me] { return is_at_head(me, false); });

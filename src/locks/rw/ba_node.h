@@ -14,8 +14,8 @@ namespace lockswap {
 // own, because its thread spins on it.
 template <Platform P>
 struct alignas(64) BaNode {
-  // The arena's while the node is free. For a writer, it is the next writer; for a reader that has
-  // left the list, the node before its own.
+  // Belongs to the arena while the node is free. A writer's leads to the next writer, and that of a
+  // reader which has left the list leads to the node before its own.
   typename P::template atomic<std::uint32_t> link;
   // BaGates says what the values mean.
   typename P::template atomic<std::uint64_t> gate;
@@ -51,8 +51,8 @@ struct BaGates {
     return W::until(node.gate, acquire, kSleeper, kChannel, deadline,
                     [](std::uint64_t v) { return !is_shut(v); });
   }
-  // Returns what the gate was. After the exchange the node may be another's: a late wake is only a
-  // stray one.
+  // Returns the gate's previous value. After the exchange the node may be another thread's, for
+  // which a late wake is merely a stray one.
   static std::uint64_t open(Node& node, std::uint64_t to) noexcept {
     // release: what the opener knows of earlier critical sections; pairs with wait_at. acquire: if
     // its thread has left, where the list goes on; pairs with abandon in ba_readers.h.

@@ -1,18 +1,18 @@
 // The readers of a BA lock (ba.h) that wait for the end of a phase, each at the gate of its node.
 //
-// Idea: a reader pushes its node onto the list; only its own thread knows which node was there
-//   before it. The leaving writer takes the list away and opens the newest gate, and each reader
-//   opens the gate of the one before it. An open gate says which phase is over: a reader that waits
-//   for another one rechecks.
-// A reader may leave. If its node is the newest, it takes the node out. Otherwise it marks the gate
-//   as abandoned and notes there where the list goes on; the thread that comes to open it gives the
-//   node back and opens the next one instead. A leaving reader also clears away abandoned nodes
-//   right below its own, since nobody else can get to them until its gate is open.
-// Invariants: only one thread can open a gate: that of the newest node is opened by the thread that
-//   takes the list, any other by the thread of the node above. A reader in the list whose thread
-//   sleeps has announced itself by kQueued after it was pushed, while the phase was open and its
-//   writer not yet leaving (kLeaving), so that this writer takes it. A reader that misses the
-//   window takes the whole list and makes the others retry.
+// Idea: a reader pushes its node onto the list, and remembers in a local variable which node was
+//   there before. The leaving writer takes the whole list and opens the newest gate, and each
+//   reader opens the gate of the node before its own. An open gate contains the phase that is over,
+//   so a reader that waits for another one rechecks.
+// A reader may leave the list. If its node is the newest, it takes the node out. Otherwise it marks
+//   its gate as abandoned and writes down there where the list goes on. The thread that comes to
+//   open that gate gives the node back and opens the next one instead. A leaving reader also gives
+//   back abandoned nodes right below its own, which nobody else can reach until its gate is open.
+// Invariants: only one thread can open a given gate: the newest one is opened by the thread that
+//   takes the list, any other by the thread of the node above. A reader that sleeps in the list has
+//   set kQueued after its push, while the phase lasted and its writer was not leaving yet
+//   (kLeaving), so this writer takes it. A reader that misses this window takes the whole list and
+//   makes the others retry.
 // Why kLeaving: the writer must empty the list before it clears PRES (end_phase in ba.h). After
 //   that, the readers in the list may have left, others may have been in and out, and the lock may
 //   be gone.
@@ -50,8 +50,8 @@ class BaReaderList {
       // acquire, also below: pairs with end_phase.
       const std::uint64_t v = word.load(acquire);
       if (Word::is_over(v, phase)) return true;
-      // Without memory it waits as one that is too late for the list: a deadline, or its patience,
-      // may end that wait.
+      // Without memory for a node it waits like a reader that is too late for the list; a deadline
+      // or its patience may end that wait.
       const Handle me = (v & Word::kLeaving) != 0 ? 0 : Nodes::try_take();
       if (me == 0) {
         return W::until(word, acquire, Word::kSleepers, Word::kChannel, deadline,
@@ -68,8 +68,8 @@ class BaReaderList {
     }
   }
 
-  // Takes the list away, for the writer that has set kLeaving. Returns its newest node, for
-  // open_list.
+  // Takes the whole list, for the writer that has set kLeaving. Returns its newest node, which
+  // open_list needs.
   Handle take_all() noexcept {
     // acquire: the nodes. release: kLeaving; pairs with the push in wait_in_list.
     return rtail_.exchange(0, acq_rel);
@@ -128,7 +128,8 @@ class BaReaderList {
     return false;
   }
 
-  // A reader that waits there waits for another phase, or will find that its phase is over.
+  // Makes all readers in the list recheck: each waits for another phase, or will find that its
+  // phase is over.
   void take_list(Handle me, Handle before) noexcept {
     // acquire: the nodes.
     const Handle newest = rtail_.exchange(0, acquire);

@@ -1,5 +1,5 @@
-// The word of a BA lock (ba.h): the paper's rin, the number of the phase, and flags of those that
-// wait and leave.
+// The word of a BA lock (ba.h): the paper's rin (arrivals), the number of the phase, and flags for
+// waiting and leaving threads.
 //
 //   bit 0       kPresent: PRES, the writer at the head of the queue has its turn
 //   bit 1       kQueued: in a phase: readers wait in the list
@@ -9,9 +9,10 @@
 //   bits 5..31  the phase's number
 //   bits 32..   how many readers have arrived
 //
-// The word is in a phase, with that number, while PRES or kDirect is set. With both it is the
-// direct writer's phase: the head of the queue has come too late for it, and begins another one
-// when that is over. A reader remembers the number and, so that it is never 0, PRES.
+// The word is in a phase while PRES or kDirect is set. If both are, it is the direct writer's
+// phase: the head of the queue was too late, and begins another phase when that one is over. A
+// reader remembers the number of its phase together with PRES, so that what it remembers is never
+// 0.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +29,14 @@ struct BaWord {
   static constexpr std::uint64_t kReader = std::uint64_t{1} << 32;
   static constexpr std::uint64_t kArrived = ~(kReader - 1);
   static constexpr std::uint64_t kPhaseNumber = (kReader - 1) & ~(kOnePhase - 1);
-  // What somebody who waits has set in a phase, or its writer about them.
+  // The flags that waiting threads, or the writer on their account, set during a phase.
   static constexpr std::uint64_t kOfWaiting = kQueued | kLeaving | kSleepers;
 
   static constexpr std::uint32_t kChannel = 1;  // of those that sleep on the word
 
   static bool is_free(std::uint64_t v) noexcept { return (v & (kPresent | kDirect)) == 0; }
   static bool is_direct(std::uint64_t v) noexcept { return (v & kDirect) != 0; }
-  // Whether the head of the queue may set PRES.
+  // Returns whether the head of the queue may set PRES.
   static bool is_absent(std::uint64_t v) noexcept { return (v & kPresent) == 0; }
   // The phase that the word is in.
   static std::uint32_t phase_of(std::uint64_t v) noexcept {
@@ -44,11 +45,11 @@ struct BaWord {
   static bool is_over(std::uint64_t v, std::uint32_t phase) noexcept {
     return is_free(v) || phase_of(v) != phase;
   }
-  // The word after the phase that it is in, as it is where nobody has to be told.
+  // The word after the present phase, if no waiting thread has to be told.
   static std::uint64_t after_phase(std::uint64_t v) noexcept {
     return (v & kArrived) | ((v + kOnePhase) & kPhaseNumber);
   }
-  // What says whether it is still the turn of the same writer of the queue.
+  // The bits that change when the turn passes from one queued writer to the next.
   static std::uint64_t turn_of(std::uint64_t v) noexcept { return v & (kPhaseNumber | kPresent); }
   static std::uint32_t arrived(std::uint64_t v) noexcept {
     return static_cast<std::uint32_t>(v >> 32);

@@ -3,9 +3,10 @@
 // Papers: those of mutex/mcs.h. A timed writer that gives up leaves its node in the queue, and the
 //   thread that passes the turn on skips it. A timed writer that arrives takes over such a node if
 //   it finds one, and its place with it.
-// Deviation: the turn is passed on in two steps. Before the lock is released, the next writer is
-//   claimed, after which it may not leave; afterwards its gate is opened. In between the lock may
-//   not be touched: the queued writers may have left, and readers been in and out.
+// Deviation: the turn is passed on in two steps, because the lock may not be touched after its
+//   release. (The queued writers may have left by then, and readers may have been in and out.)
+//   Before the release the next writer is claimed, after which it may not leave, and after the
+//   release its gate is opened.
 // Invariants: a node in the queue is given back by its thread or, if that has left, by the thread
 //   that skips it. The gate of a node whose thread has left names the queue. whead is the node of
 //   the writer at the head of the queue, as long as PRES is set.
@@ -56,9 +57,9 @@ class alignas(8) BaWriterQueue {
     return wait_or_leave(me, deadline) ? me : 0;
   }
 
-  // Called by the writer at the head. Returns the next one, which can't give up from now on, or 0
-  // if there is none. It is the last access to the lock; pass_turn, which comes next, touches nodes
-  // only.
+  // Called by the writer at the head. Returns the next writer, which can't give up from now on, or
+  // 0 if there is none. This is the last access to the lock, since pass_turn, which follows,
+  // touches only nodes.
   Handle claim_next(Handle me) noexcept { return close_queue(me) ? 0 : claim_after(me); }
   static void pass_turn(Handle me, Handle next) noexcept {
     if (next != 0) Gates::open(Nodes::at(next), 0);
@@ -67,8 +68,8 @@ class alignas(8) BaWriterQueue {
 
   // The writer that has its turn. relaxed: see stand_at_head.
   Handle head() const noexcept { return whead_.load(relaxed); }
-  // For the writer at the head, while PRES is clear: forked children believe whead, and what its
-  // node says, while it is set.
+  // Called by the writer at the head before it sets PRES, because forked children rely on whead and
+  // its node while PRES is set.
   void stand_at_head(Handle me) noexcept {
     Nodes::at(me).arrivals_at_phase.store(0, relaxed);  // as in record_arrivals of ba.h
     // relaxed: read by readers after drain mode (release), and by this writer's unlock.
@@ -81,7 +82,7 @@ class alignas(8) BaWriterQueue {
   bool nobody() const noexcept { return wtail_.load(relaxed) == 0; }
 
   // --- in a forked child. relaxed: the fork handed on what threads did.
-  // Whether the writer that has its turn is the only one.
+  // Returns whether the writer that has its turn is the only one in the queue.
   bool is_head_alone() const noexcept {
     const Handle tail = wtail_.load(relaxed);
     return Nodes::is_handle(tail) && tail == head() && Nodes::at(tail).link.load(relaxed) == 0;
@@ -90,7 +91,8 @@ class alignas(8) BaWriterQueue {
   // stays.
   void drop_all(bool head_stays) noexcept {
     Handle head = head_stays ? whead_.load(relaxed) : 0;
-    // What looks like an ancestor's may be another process's, with a handle of no node.
+    // The lock may be another process's that looks like an ancestor's, and then the handle may name
+    // no node.
     if (head_stays && !Nodes::is_handle(head)) stand_at_head(head = Nodes::take());
     if (head_stays) Nodes::at(head).link.store(0, relaxed);
     wtail_.store(head, relaxed);
@@ -173,7 +175,7 @@ class alignas(8) BaWriterQueue {
       }
     }
   }
-  // Returns false if its thread has left; then nobody can take the node over any more.
+  // Returns false if its thread has left, and then nobody can take over the node any more.
   static bool claim(Node& node) noexcept {
     // relaxed, all: its thread learns nothing by it but that it has to stay.
     std::uint64_t v = node.gate.load(relaxed);

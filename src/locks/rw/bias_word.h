@@ -30,8 +30,8 @@
 //                                                                          -> ended     -> ended
 //   ended      kEnded               core       -              -            -            -
 //
-// Invariants: the word is always in one of these states; a reader that stays beside a try takes
-//   kTrying away as it sets kOn.
+// Invariants: the word is always in one of these states. A reader that stays although a writer
+//   tries clears kTrying when it sets kOn.
 //
 //   consider_bias  a reader that got the underlying lock, unless a writer waits for it; if the bias
 //                  is revoked or inhibited, only a reader that met another thread there, or that
@@ -54,11 +54,12 @@ struct BiasWord {
   static constexpr std::uint64_t kTrying = 64;
   static constexpr std::uint64_t kInhibitShift = 7u << 3;
   static constexpr std::uint64_t kRevoked = std::uint64_t{1} << 63;
-  // Times overflow after four and a half years of uptime; then the bias is not inhibited any more.
+  // Times overflow after four and a half years of uptime, and from then on the bias is never
+  // inhibited.
   static constexpr std::uint64_t kTime = (std::uint64_t{1} << 57) - 128;
   static constexpr std::uint64_t kStarting = kTime;  // inhibited for ever, until start() has ended
 
-  // If the bias never was on, slots that name this address are of an earlier lock.
+  // If the bias has never been on, any slots that name this address belong to an earlier lock.
   static bool has_been_on(std::uint64_t bias) noexcept { return bias != 0 && bias != kStarting; }
   static bool may_start(std::uint64_t bias, std::uint64_t now) noexcept {
     return now >= (bias & kTime);
@@ -74,7 +75,7 @@ struct BiasWord {
     std::uint64_t end;
 
     std::uint64_t cost() const noexcept { return end - start; }
-    // What counts when it is asked whether the bias paid.
+    // The part of the cost that counts in the decision whether the bias paid.
     std::uint64_t counted() const noexcept {
       return fenced - start + std::min(end - fenced, kMostWaitCounted);
     }
@@ -82,8 +83,8 @@ struct BiasWord {
   // The word after that revocation of `bias`. guard: the paper's N.
   //
   // A bias that was on for less than N times the counted cost did not pay. Each time in a row that
-  // this happens doubles the inhibited time, 128-fold at most: by the paper's rule alone a lock
-  // that is often written loses 1/(N+1) and more.
+  // this happens doubles the inhibited time, up to 128-fold. By the paper's rule alone a lock that
+  // is often written would lose 1/(N+1) of its time, or more.
   static std::uint64_t inhibited(std::uint64_t bias, const Revocation& r,
                                  std::uint64_t guard) noexcept {
     const bool paid = r.start - (bias & kTime) >= r.counted() * guard;
@@ -107,22 +108,22 @@ struct BiasWord {
   static std::uint64_t revoked(std::uint64_t bias) noexcept {
     return (bias & (kTime | kInhibitShift)) | kRevoked;
   }
-  // Returns that word for the first thread that reads the clock, as if the revocation had ended
-  // now. Keeps the visitors.
+  // Returns the inhibited word for the first thread that reads the clock after a revocation that
+  // did not, as if the revocation had ended now. Keeps the visitors.
   static std::uint64_t inhibited(std::uint64_t bias, std::uint64_t now, std::uint64_t cost,
                                  std::uint64_t guard) noexcept {
     return inhibited(bias, {now - cost, now - cost, now}, guard) | (bias & kVisitors);
   }
 
-  // Threads that take turns with a lock never meet inside. So the word of a bias that is revoked or
-  // inhibited says who was here last, and how often that changed: the lock is shared once a third
-  // visitor in turn is another thread than the one before it. Two visitors are not enough: the
-  // second may have inherited the lock from the first, as after a fork. It then uses the lock
-  // alone, and must not read the clock.
+  // Threads that take turns with a lock never meet inside it. So while the bias is revoked or
+  // inhibited, the word says who was here last, and how often that changed. The lock counts as
+  // shared once the third visitor in turn differs from the one before. The second visitor is not
+  // enough, because it may have inherited the lock from the first, as after a fork. It then uses
+  // the lock alone, and must not read the clock.
   //
-  // The word has room for two bits of the visitor's thread number. A thread that finds its own two
-  // bits there stores the next two, so threads that differ in the lowest eight bits are
-  // distinguished by the fourth visit. A thread that is alone always finds its own bits.
+  // The word has room for only two bits of the visitor's thread number. A thread that finds its own
+  // two bits there stores its next two, so threads that differ in the lowest eight bits are told
+  // apart by the fourth visit. A thread that is alone always finds its own bits.
   static bool is_shared(std::uint64_t bias) noexcept {
     return (bias >> kVisitsAt & 3) == kManyVisits;
   }
@@ -148,9 +149,9 @@ struct BiasWord {
   static constexpr std::uint64_t kVisitors = std::uint64_t{63} << kVisitorAt;
   static constexpr int kInhibitShiftAt = 3;
   static constexpr std::uint64_t kMostInhibitShift = 7;
-  // How much of the time to wait for readers counts, at most. The rest is for readers that were
-  // preempted, for which a writer would have waited without a bias too. The heavy fence counts
-  // whole.
+  // The most that counts of the time spent waiting for readers. The rest is due to readers that
+  // were preempted, for which a writer would have waited without a bias too. The heavy fence counts
+  // in full.
   static constexpr std::uint64_t kMostWaitCounted = 8192;  // ns
 };
 

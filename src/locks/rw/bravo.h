@@ -4,8 +4,8 @@
 //   section 3, listing 1.
 // Idea: while a lock is biased towards readers, a reader does not touch it, but publishes the
 //   lock's address in a slot of a table that all locks share. A writer takes the underlying lock,
-//   revokes the bias, and waits until no slot names the lock. The bias is then inhibited for N
-//   times as long as that took, so that writers lose at most 1/(N+1) of their time.
+//   revokes the bias, and waits until no slot names the lock. Then the bias is inhibited for N
+//   times as long as the revocation took, so writers lose at most 1/(N+1) of their time.
 // State: one word, "bias": bias_word.h, with a table of its states.
 // Order: publishing and revoking are a Dekker pair; all four steps are seq_cst, or ordered by
 //   Slots::heavy_fence:
@@ -22,8 +22,9 @@
 //   lock with others reads it at all (Look). A writer that has to wait for slow readers suspends
 //   the bias before it waits, not afterwards (write_lock). In the try forms, a reader tries the
 //   slots first, and a writer checks the slots before it disturbs anybody.
-// Fork: slots stay in a child, as holds do. In a state in which no slot may name the lock, slots
-//   that do belong to readers that were about to back out: repair_after_fork() frees them.
+// Fork: slots stay in a child, as holds do. If the bias is in a state in which no slot may name the
+//   lock, slots that do belong to readers that were about to back out, and repair_after_fork()
+//   frees them.
 // Destroy is safe: a fast reader's last access is to its slot, which is never freed.
 #pragma once
 
@@ -47,19 +48,19 @@
 
 namespace lockswap {
 
-// Slots: where fast readers publish themselves.
+// Slots: where fast readers publish themselves. Bias: when slow readers switch the bias on.
 template <Platform P, WaitPolicy<P> W, RwCore Core, EventCounter Count,
-          ReaderSlots<RwFrame<P, Core>> Slots = TableSlots<P, W>>
+          ReaderSlots<RwFrame<P, Core>> Slots = TableSlots<P, W>, class Bias = InhibitedBias>
 class Bravo {
   using Word = BiasWord;
   using Revocation = BravoRevocation<P, Core, typename Count::Slow, Slots>;
-  using Biasing = BravoBiasing<P, Core, Revocation, Slots>;
+  using Biasing = typename Bias::template Biasing<P, Core, Revocation, Slots>;
   using Look = typename Biasing::Look;
 
  public:
   using Frame = RwFrame<P, Core>;
   template <EventCounter Other>
-  using CountedBy = Bravo<P, W, Core, Other, Slots>;
+  using CountedBy = Bravo<P, W, Core, Other, Slots, Bias>;
   static constexpr bool kHasTokens = true;
   static constexpr bool kHasFast = true;
   static constexpr bool kHasWayBelow = OneUpdateReadCore<Core> || ReadIfFreeCore<Core>;
@@ -71,10 +72,12 @@ class Bravo {
   static constexpr unsigned kInstructions = Slots::kHasHeavyFence          ? 93
                                             : ReadTokens<Core>::kHasTokens ? 70
                                                                            : 62;
+  // What a write takes beside that of the lock below, while the bias is off.
+  static constexpr unsigned kWriteInstructions = 5;
 
   static bool prepare() noexcept { return Core::prepare() && Slots::prepare(); }
 
-  // How far an acquisition has come, which is one of
+  // How far an acquisition has come. One of
   //   a token                for a fast hold, where its slot is; for a slow one, 0 or core_token()
   //   kBiasOff, kSuspended,  fast_read did not publish itself
   //   kCollision
@@ -91,11 +94,12 @@ class Bravo {
       return (bias & Word::kSlotsInUse) == 0 ? kBiasOff : kSuspended;
     return recheck_bias(f, Slots::fill(f));
   }
-  // After fast_read: while the bias is off a reader does what it would do under a lock without one,
-  // at once, unless it is its turn to consider the bias (a suspended one comes back by any reader).
-  // Between the first load from the lock and the update another thread can take the cache line
-  // away, so this must be short, and the update one that can't fail, if the core has such. If the
-  // reader is in, its token is 0; if it arrived below, go on with read_wait or read_withdraw.
+  // Called after fast_read. While the bias is off, a reader does at once what it would do under a
+  // lock without one, unless it is its turn to consider the bias. (Any reader may switch a
+  // suspended bias on again.) Another thread can take the cache line away between the first load
+  // from the lock and the update, so the code in between must be short, and the update should be
+  // one that can't fail, if the core has such. If the reader is in, its token is 0. If it has
+  // arrived at the core, read_wait or read_withdraw continues.
   [[gnu::always_inline]] static Below read_below(Frame& f, Attempt& a) noexcept {
     if constexpr (kHasWayBelow) {
       if (a != kBiasOff || Biasing::is_turn_next()) return Below::nothing;
@@ -129,8 +133,8 @@ class Bravo {
       return true;
     }
     if (a >= kRaced && !vacate(f, a & ~kRaced)) {
-      // Another thread, which released a hold that was not its own, took this slot for it. So the
-      // hold that it meant to release is still there, and is this reader's now.
+      // Another thread, which released a hold that was not its own, took this slot in its place. So
+      // the hold that it meant to release is still there, and is this reader's now.
       a = 0;
       Count::on(&f, Event::read);
       Count::on(&f, why);
@@ -151,8 +155,8 @@ class Bravo {
                                              : Look::none;
     if (!Reads::wait(f.core, a, deadline)) return false;
     a = core_token(a);
-    // The writer that it met has taken the bias, so it is not suspended, unless that writer gave
-    // up. The word would be in a line that other threads are fighting for.
+    // The writer that it met has revoked the bias, so it is not suspended, unless that writer gave
+    // up. So most readers skip the word, whose cache line other threads are fighting for.
     if (look == Look::none) {
       Count::on(&f, Event::read);
     } else {
@@ -202,8 +206,8 @@ class Bravo {
     return vacate(f, token);
   }
 
-  // For releases without a token: ends the bias for good, and releases one fast hold, of whichever
-  // thread. Returns false if there is none; then there will be none either.
+  // For releases without a token. Ends the bias for good, and releases one fast hold, whichever
+  // thread's it is. Returns false if there is none, and then there never will be one.
   static bool release_any_slot(Frame& f) noexcept {
     if (!Revocation::end_bias(f)) return false;
     if (Slots::vacate_any(f)) return true;
@@ -213,8 +217,8 @@ class Bravo {
     return false;
   }
 
-  // Returns `arrived` if the underlying lock is this writer's, but fast readers may be in: go on
-  // with go_on_writing.
+  // Returns `arrived` if this writer has the underlying lock but fast readers may be in, and then
+  // go_on_writing continues.
   [[gnu::always_inline]] static Below fast_write(Frame& f) noexcept {
     if constexpr (FastWriteCore<Core>) {
       if (f.core.fast_write_lock()) return may_have_fast_readers(f) ? Below::arrived : Below::in;
@@ -257,8 +261,9 @@ class Bravo {
     return false;
   }
 
-  // Returns whether the bias has ended by a release without a token. Such a release may take any
-  // hold. relaxed: the program, or a fence, orders it before each thread to which it matters.
+  // Returns whether a release without a token has ended the bias, after which such releases may
+  // take any hold. relaxed: the program, or a fence, orders it before each thread to which it
+  // matters.
   static bool has_ended(const Frame& f) noexcept {
     return (f.bias.load(relaxed) & Word::kEnded) != 0;
   }
@@ -337,8 +342,8 @@ class Bravo {
     Count::on(&f, Event::read);
     Biasing::consider_bias(f, look);
   }
-  // Called after kRaced. Returns whether the reader is in nevertheless, by its slot, because the
-  // writer that took the bias away only tries and has not decided yet.
+  // Called after kRaced. Returns whether the reader keeps its slot and is in nevertheless, because
+  // the writer that took the bias away only tries, and has not decided yet.
   [[gnu::noinline]] static bool stays(Frame& f) noexcept {
     Revocation::check_bias(f);
     std::uint64_t bias = f.bias.load(Slots::kLook);  // as in recheck_bias

@@ -1,8 +1,9 @@
 // How BRAVO's bias (bravo.h) is switched on: by a reader that holds the underlying lock.
 //
-// Paper: the end of listing 1's Reader: a slow reader that finds the bias off, and the clock past
-//   InhibitUntil, switches it on. Here it first asks three more things: whether threads share this
-//   lock, whether a writer waits, and whether it is this thread's turn to read the clock (Look).
+// Paper: at the end of listing 1's Reader, a slow reader that finds the bias off, and the clock
+//   past InhibitUntil, switches it on. Here it first checks three more things: whether threads
+//   share this lock, whether a writer waits, and whether it is this thread's turn to read the clock
+//   (Look).
 #pragma once
 
 #include <cstdint>
@@ -21,17 +22,17 @@ struct BravoBiasing {
   using Frame = RwFrame<P, Core>;
   using Word = BiasWord;
 
-  // Whether a slow reader may look at the clock, to see whether the bias may come back. Reading the
-  // clock costs more than a read, so a thread does it at every 64th (P::reads_per_clock) slow read.
+  // Says whether a slow reader may read the clock, to find out if the bias may be switched on. That
+  // costs more than a read, so a thread does it only at every 64th slow read (P::reads_per_clock).
   // And it does so only if it has met another thread at this lock, or if threads take turns with it
-  // (is_shared): a lock that nobody shares needs no bias, and where the clock is forbidden
-  // (PR_SET_TSC) a thread that is alone goes on.
+  // (is_shared). A lock that nobody shares needs no bias, and a thread that is alone must not be
+  // killed where the clock is forbidden (PR_SET_TSC).
   enum class Look : std::uint8_t { none, alone, met };
   static bool is_turn() noexcept {
     return (++P::template local<SlowReads>().n & (P::reads_per_clock() - 1)) == 0;
   }
-  // For a reader that considers the bias only if it is its turn: is_turn_next says whether it is,
-  // and pass_turn counts that it was not.
+  // For a reader that considers the bias only in its turn: is_turn_next says whether the next slow
+  // read is one, and pass_turn counts one that was not.
   static bool is_turn_next() noexcept {
     return ((P::template local<SlowReads>().n + 1) & (P::reads_per_clock() - 1)) == 0;
   }
@@ -44,7 +45,7 @@ struct BravoBiasing {
     const bool asks = bias != 0 && (bias & (Word::kOn | Word::kSlotsInUse | Word::kEnded)) == 0;
     return asks && has_readers(f) ? Look::met : Look::alone;
   }
-  // Whether this core's read_arrive does nothing, and its read_wait everything.
+  // True if this core's read_arrive does nothing, and its read_wait everything.
   static constexpr bool kArrivesLater = GuessesReaders<Core>;
   static bool has_readers(const Frame& f) noexcept {
     if constexpr (GuessesReaders<Core>) {
@@ -73,7 +74,8 @@ struct BravoBiasing {
       }
       on = Word::on_since(now, bias);
     }
-    // A writer that waits already would revoke it at once, after readers had overtaken it.
+    // A writer that waits already would revoke the bias at once, and readers would have bypassed it
+    // for nothing.
     if (f.core.has_writer()) return;
     if (bias == 0 && !start(f, bias)) return;
     // release: hands on the writers that the underlying lock showed to this reader; pairs with
@@ -92,8 +94,8 @@ struct BravoBiasing {
     bias = visited;
     return Word::is_shared(bias);
   }
-  // Inhibits a revoked bias, from now on for as long as that revocation costs. Returns false if
-  // another thread was faster.
+  // Turns a revoked bias into an inhibited one, as if its revocation had ended now. Returns false
+  // if another thread was faster.
   static bool inhibit(Frame& f, std::uint64_t& bias, std::uint64_t now) noexcept {
     if (!Word::is_revoked(bias)) return true;
     const std::uint64_t until = Word::inhibited(bias, now, Revocation::glance(), Slots::guard(f));
@@ -103,8 +105,8 @@ struct BravoBiasing {
     return true;
   }
 
-  // Called before the bias is on for the first time: drops slots that an earlier lock left at this
-  // address. Returns false if another thread empties them.
+  // Called before the bias is switched on for the first time. Drops slots that an earlier lock left
+  // at this address. Returns false if another thread does so.
   [[gnu::noinline]] static bool start(Frame& f, std::uint64_t& bias) noexcept {
     // relaxed: it keeps others off; what they need is released when the bias is switched on.
     if (!f.bias.compare_exchange(bias, Word::kStarting, relaxed)) return false;
@@ -116,6 +118,12 @@ struct BravoBiasing {
   struct SlowReads {
     std::uint32_t n;
   };
+};
+
+// This rule, as the policy of a Bravo.
+struct InhibitedBias {
+  template <Platform P, RwCore Core, class Revocation, ReaderSlots<RwFrame<P, Core>> Slots>
+  using Biasing = BravoBiasing<P, Core, Revocation, Slots>;
 };
 
 }  // namespace lockswap

@@ -1,5 +1,5 @@
-// How BRAVO's bias (bravo.h) is taken away: by a writer, which revokes it or suspends it, and for
-// good by a release without a token.
+// How BRAVO's bias (bravo.h) is taken away. A writer revokes or suspends it, and a release without
+// a token ends it for good.
 //
 // The writer's half of the Dekker pair is here: revoke() and end_bias() update the bias, then look
 // for readers in slots. What each does to the word stands in the table of bias_word.h.
@@ -32,9 +32,9 @@ struct BravoRevocation {
   static constexpr bool kTry = true;  // what revoke does
   static constexpr bool kWait = false;
 
-  // With more threads than processors, the slow readers that a writer waits for may not be running.
-  // Fast readers would keep the processors from them; readers that come to the underlying lock
-  // wait behind the writer.
+  // Suspends the bias when a writer has to wait for slow readers. With more threads than processors
+  // these may not be running, and fast readers would keep the processors from them. Readers that
+  // come to the underlying lock instead wait behind the writer.
   template <DrainListener L>
   struct Suspends {
     Frame& f;
@@ -57,8 +57,8 @@ struct BravoRevocation {
   [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try,
                                        FunctionRef<void()> waits) noexcept {
     check_bias(f);
-    // If the fence costs time, that time is measured. Otherwise only a writer that has to wait
-    // reads the clock; 0 means that none did.
+    // If the fence is expensive, its time is measured. Otherwise only a writer that has to wait
+    // reads the clock, and 0 means that it was not read.
     std::uint64_t start = Slots::kHasHeavyFence ? P::now() : 0;
     std::uint64_t bias = f.bias.load(relaxed);
     const std::uint64_t trying = only_try ? Word::kTrying : 0;

@@ -1,12 +1,12 @@
-// cohort, cohort-n, cohort-rp: reader-writer locks for machines with several memory nodes. Writers
-// go first (C-RW-WP), nobody does (C-RW-NP), or readers do (C-RW-RP).
+// cohort, cohort-n, cohort-rp: reader-writer locks for machines with several memory nodes. They
+// prefer writers (C-RW-WP), nobody (C-RW-NP) or readers (C-RW-RP).
 //
 // Paper: I. Calciu, D. Dice, Y. Lev, V. Luchangco, V. Marathe, N. Shavit, "NUMA-aware reader-writer
 //   locks" (PPoPP 2013), sections 3.1 to 3.3 (the three) and 3.4 (reader indicators).
 // Idea: a reader counts itself in at its node and checks whether a writer is present. If so, it
 //   counts itself out again and waits. A writer takes a cohort mutex, makes itself present, and
-//   waits until nobody is counted in at any node (cohort_writers.h). As long as writers wait for
-//   the mutex, the sign that a writer is present stays.
+//   waits until nobody is counted in at any node (cohort_writers.h). As long as other writers wait
+//   for the mutex, the sign that a writer is present stays set.
 // State: in the object a pointer to a block (side_block.h). For each node the block has a reader
 //   indicator (all_readers.h) and the local lock of the mutex. The head has the global lock, the
 //   node of the writer that is in, what a writer waits for, and `state` (cohort_writers.h): whether
@@ -16,10 +16,10 @@
 //   takes the mutex only when it is free, and then waits for readers like any other.
 //   cohort     waiting readers go first after kMostInARow writers
 //   cohort-n   waiting readers go first after each writer
-//   cohort-rp  the same; and a writer lets new readers go first kMostInARow times. Each time it
-//              waits until as many readers have left as were in when it looked, which takes no
-//              longer than the longest hold H. So readers delay it by 32 H at most, however many
-//              come; then it waits as under the others (posix/guests.h).
+//   cohort-rp  the same, and a writer lets new readers go first kMostInARow times. Each time it
+//              waits until as many readers have left as were in when it looked, which takes at most
+//              as long as the longest hold H. So readers delay it by 32 H at most, however many
+//              come. After that it waits as under the others (posix/guests.h).
 // Space: 256 bytes per node and 256 more.
 // Deviations: in the paper an impatient reader raises a barrier at which new writers wait. Here
 //   writers count how many of them were in, and raise the barrier themselves, so no reader looks at
@@ -27,7 +27,8 @@
 //   the mutex, too; here the waiting readers go first when a writer leaves, so that readers write
 //   to the mutex's lines only where nobody waits for them. A writer waits for the readers of all
 //   nodes at once, so a release by a thread without a record may count out any reader, on any node.
-// Fork: a reader that turned back when the process forked may stay counted in (repair_after_fork).
+// Fork: a reader that was turning back when the process forked may stay counted in
+//   (repair_after_fork).
 // Destroy is safe: a reader's last access is to its indicator, or to `state` while it waits
 //   (all_readers.h). A writer's is the mutex's. destroy() waits for that, since readers may be in
 //   and out before it.
@@ -71,7 +72,7 @@ inline constexpr LockInfo kCohortRwNeutralInfo = cohort_rw_info(
     "after each writer the readers that wait; of writers, those of the node", kKindsAlternate);
 inline constexpr LockInfo kCohortRwReadersInfo = cohort_rw_info(
     "cohort that prefers readers", "Calciu and others 2013, section 3.2, C-RW-RP", "C-RW-RP",
-    "readers first, also those that come later; 32 times, then the writer",
+    "readers first, also later ones; a writer lets them go first 32 times at most",
     "no effect: readers go first", true);
 
 // The two numbers are explained in cohort_writers.h.
@@ -203,8 +204,8 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
              return part.local.lock.needs_no_repair(written && i == node);
            });
   }
-  // A reader that the fork met between counting itself in and turning back stays counted in, unless
-  // a writer's hold stays.
+  // If the fork came while a reader was between counting itself in and turning back, it stays
+  // counted in, unless a writer's hold stays.
   void repair_after_fork(bool written) noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return;
@@ -238,7 +239,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
  private:
   static constexpr unsigned kMostRounds = 64;  // some 50 ms
 
-  // An attempt: the reader is among those that wait.
+  // An attempt that says that the reader is counted as waiting.
   static constexpr std::uint32_t kWaits = kMustWait + 1;
 
   // --- readers

@@ -1,8 +1,8 @@
 // The writers of the cohort locks (cohort.h): how they get the lock from each other, and from the
 // readers.
 //
-// Idea: a writer takes the cohort mutex, shows itself, so that new readers turn back, and drains:
-//   it waits until nobody is counted in at any node. The three locks differ in two numbers:
+// Idea: a writer takes the cohort mutex, makes itself visible, so that new readers turn back, and
+//   waits until no reader is counted in at any node. The three locks differ in two numbers:
 //   kWriters   how many writers go in a row while readers wait, before these have their turn
 //   kPatience  how often a writer lets readers go first that arrived after it
 //   If kPatience is 0, a leaving writer stays present for the next one that waits for the mutex.
@@ -16,9 +16,9 @@
 //   bits 10..  how many readers wait
 // Invariants: only the holder of the mutex sets kPresent, kTurn and kTrying. The last reader that
 //   waited clears kTurn, and a reader that meets kTrying clears that.
-// A writer that only tries must not make a reader turn back and then fail because it saw that
-//   reader. So it shows itself by kTrying, looks for readers, and then turns kTrying into kPresent,
-//   unless a reader was faster: whichever updates the word first is in.
+// A writer that only tries must not make a reader turn back and then fail because it saw that very
+//   reader. So it shows itself by kTrying, looks for readers, and then turns kTrying into kPresent.
+//   A reader that sees kTrying clears it, so whichever of the two updates the word first is in.
 #pragma once
 
 #include <cstdint>
@@ -100,7 +100,8 @@ class CohortWriters {
     return appear(h, deadline) && drain(h, deadline, listener);
   }
 
-  // Readers that wait have had their turn, and from now on new ones wait.
+  // Makes the writer present, so that new readers wait, after the waiting readers have had their
+  // turn. Returns false if the deadline has passed.
   static bool appear(Head& h, const Deadline* deadline) noexcept {
     // relaxed: what the writer before did comes with the mutex, so kPresent is as it left it.
     P::check([&h] { return !h.global.idle(); });

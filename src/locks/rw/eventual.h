@@ -3,10 +3,10 @@
 // Sources: common/eventual_word.h; writers wait in its queue. Phases as in B. Brandenburg, J.
 //   Anderson, "Spin-based reader-writer synchronization for multiprocessor real-time systems",
 //   Real-Time Systems 46 (2010).
-// Idea: writers are the threads of eventual_queue.h. Readers come in whenever no writer is in and
-//   the lock isn't reserved for the head waiter. A reader that has to wait is counted, and sleeps
-//   on `reader_wakes`; a writer's release wakes all of them at once. A reader that has waited for
-//   LOCKSWAP_HANDOVER_US requests a phase: then the next release of a writer keeps writers out
+// Idea: writers wait in eventual_queue.h. Readers come in whenever no writer is in and the lock
+//   isn't reserved for the head waiter. A reader that has to wait is counted, and sleeps on
+//   `reader_wakes`. A writer's release wakes all waiting readers at once. A reader that has waited
+//   for LOCKSWAP_HANDOVER_US requests a phase: then the next release of a writer keeps writers out
 //   until all waiting readers are in.
 // State (24 bytes, zero = free):
 //   word          64 bits: readers that are in (23) | waiting readers (14) | queued writers (12) |
@@ -23,15 +23,16 @@
 //   c  a phase is requested  kPhaseRequested   a writer's release: d
 //   d  in a phase            kPhase            the last of them that comes in or gives up; the head
 //                                              waiter, after the hand-off timeout: a
-//   In between (kWakesReaders) the writer that is in has changed `reader_wakes`, and is about to
-//   release the lock; a reader that finds that waits for the moment.
+//   Just before b and d (kWakesReaders), the writer that is in has changed `reader_wakes` and is
+//   about to release the lock. A reader that finds this waits for the release.
 // Steps of a waiting reader (eventual_readers.h):
 //   1. it counts itself, after backing off once more; sleeps on `reader_wakes`; woken, it comes in
 //      unless a writer is in
 //   2. after LOCKSWAP_HANDOVER_US it sets kPhaseRequested
-//   3. when its patience (LOCKSWAP_READER_PATIENCE_US) has run out it comes in even if the lock is
-//      reserved: the head waiter may wait for a reader that waits for this one, or be stopped. A
-//      reader with a real-time policy doesn't, if a writer of the same or a higher priority waits
+//   3. when its patience (LOCKSWAP_READER_PATIENCE_US) has run out, it comes in even if the lock is
+//      reserved, because the head waiter may wait for a reader that waits for this one, or may be
+//      stopped. A reader with a real-time policy waits on if a writer of the same or a higher
+//      priority waits
 // Steps of a writer's release, beside those of eventual_queue.h:
 //   1. if a phase is requested, or the lock will be free and readers wait, it sets kWakesReaders,
 //      then changes `reader_wakes`
@@ -39,11 +40,11 @@
 //   3. it wakes all waiting readers
 // Invariants: a writer is in, or readers. During a phase no writer comes in. The flags of the table
 //   are set only while readers wait. While the lock is free and readers wait, they are being woken.
-// Fairness: barging; the head waiter is in after LOCKSWAP_HANDOVER_US and the sections under way,
-//   waiting readers after as long and the writer's section under way, all of them together. Where
-//   both ask, phases of readers and single writers alternate. Impatient readers delay a writer by
-//   less each time: one that began to wait at level L comes in after 2^L patiences, and raises the
-//   level to L + 1, so that readers which hold the lock for H leave a gap within some 8 H.
+// Fairness: barging. The head waiter is in after LOCKSWAP_HANDOVER_US and the critical sections
+//   under way, and so are all waiting readers together. If both sides make requests, phases of
+//   readers and single writers alternate. Impatient readers may bypass a writer, but less often
+//   each time. One that began to wait at level L comes in after 2^L times its patience, and sets
+//   the level to L + 1. So readers that hold the lock for H leave a gap within some 8 H.
 // Space: 2^22 readers at once, 16383 waiting readers, 4095 queued writers; more that wait yield.
 // Deviations: this is no published lock.
 // Destroy is safe: a release's last access is one compare-exchange; wakes of addresses may follow.
@@ -78,13 +79,16 @@ class EventualRw : EventualReaders<P, W> {
   // Exploration has cases for this, in which the lock's times are short.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo{
-      .summary = "a running thread takes a free lock; waiters get it by rationed hand-offs",
+      .summary =
+          "a running thread may take a free lock before waiters; hand-offs bound how long they "
+          "wait",
       .source = "eventual fairness as in WebKit's WTF::Lock and parking_lot",
       .fairness = "barging; the oldest writer, and all readers, after LOCKSWAP_HANDOVER_US",
       .kinds = "no effect: neither side waits for longer",
       .readers_overtake = true,
       .takes_back = true,
       .instructions = 59,
+      .write_instructions = 88,
   };
 
   static bool prepare() noexcept { return true; }
@@ -210,7 +214,8 @@ class EventualRw : EventualReaders<P, W> {
  private:
   static constexpr Value kManyReaders = Value{1} << 63;
 
-  // Called by a writer that waited, and is in or gives up. Readers of a free lock wait for nobody.
+  // Called by a writer that has waited, and is in now or gives up. Resets the level, since nobody
+  // waits any more for whom readers should be patient.
   void forget_impatience() noexcept {
     // relaxed, both: it decides nothing but times.
     if (more_.level.load(relaxed) != 0) more_.level.store(0, relaxed);
@@ -252,7 +257,8 @@ class EventualRw : EventualReaders<P, W> {
     leave(word_.load(relaxed), RwFlags::without_waiting);  // as in release_reader
   }
 
-  // What both do: replaces the word, which was v just now, by next_of(word).
+  // Replaces the word, whose last known value is v, by next_of(word), and wakes those that may take
+  // the lock then.
   template <class NextOf>
   void leave(Value v, const NextOf& next_of) noexcept {
     check_word();
@@ -278,8 +284,8 @@ class EventualRw : EventualReaders<P, W> {
     bool designated = false;  // a queued thread is to be woken
     bool frees = false;       // the head waiter, at least, may take the lock
   };
-  // Changes the word from v to `next` as a thread leaves, and sees to it that those who may take
-  // the lock then will be woken. Returns false if it has to be tried again with a new v.
+  // Changes the word from v to `next` for a thread that leaves, and sees to it that those who may
+  // take the lock then will be woken. Returns false if it must be repeated with a new v.
   bool try_to_leave(Value& v, Value next, Leaving& leaving) noexcept {
     leaving.frees = head_may_take(next);
     if (leaving.frees) {

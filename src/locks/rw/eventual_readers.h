@@ -25,7 +25,8 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
 
   static constexpr std::uint32_t kReadersChannel = 1;
 
-  // Returns 0 if the reader is in, else its attempt, and then it is counted as waiting.
+  // Returns 0 if the reader is in. Otherwise it is counted as waiting, and this returns its
+  // attempt.
   [[gnu::noinline]] std::uint32_t arrive_slowly() noexcept {
     const std::uint32_t level = more_.level.load(relaxed);  // it decides nothing but times
     Value v = word_.load(relaxed);                          // the compare-exchanges decide
@@ -43,9 +44,9 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
     }
   }
 
-  // Lets a reader in that is counted as waiting, if it can enter. `priority` is its real-time
-  // priority: then it doesn't wait for a head waiter of a lower one, or of none, but waits for any
-  // other, whatever its patience. Returns false if it has to wait; v is new then.
+  // Lets a reader in that is counted as waiting, if it can enter. Otherwise returns false, and v
+  // has the word's present value. A reader with a real-time priority waits for a head waiter only
+  // if that has the same or a higher priority, but then regardless of its patience.
   bool enter(Value& v, std::uint32_t attempt, std::uint32_t priority = 0) noexcept {
     for (;;) {
       check_word();
@@ -67,18 +68,19 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
   // Returns whether the reader may come in although the lock is reserved.
   bool may_bypass(Value v, std::uint32_t attempt, bool joins_others) const noexcept {
     if ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt, joins_others)) return false;
-    // A caller that has not slept yet doesn't know its priority.
+    // Here the kernel is asked, because a caller that has not slept yet doesn't know its priority.
     return (v & Queue::kRealTime) == 0 || !Queue::is_behind(v, Queue::own_priority());
   }
 
-  // Sleeps until the reader is in, and returns true; or until its patience has run out, or the
-  // deadline has passed.
+  // Sleeps until the reader is in, and returns true, or until its patience has run out or the
+  // deadline has passed, and returns false.
   [[gnu::noinline]] bool wait_to_enter(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     Deadline end = P::due(within(deadline, 0)), room{};
     bool requests = EventualAttempt::periods(attempt) != 0 || P::hand_off_after() == 0;
     const Deadline first = requests ? end : P::due(within(&end, P::hand_off_after()));
     for (;;) {
-      // Before the word: a wake-up that comes later changes it. acquire: pairs with release_writer.
+      // Loaded before the word, since a wake-up that comes later changes it. acquire: pairs with
+      // release_writer.
       const std::uint32_t wakes = more_.reader_wakes.load(acquire);
       const Deadline* const until = requests ? &end : &first;
       const bool is_late = !await_release(until);
@@ -100,8 +102,8 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
   }
 
  private:
-  // If a writer is about to free the lock and wake the readers, waits for that. Returns false if it
-  // has not come until then: the writer may be stopped.
+  // Waits for a writer that is about to free the lock and wake the readers, if there is one.
+  // Returns false if it has not done so by `until`, as it may be stopped.
   bool await_release(const Deadline* until) noexcept {
     const auto is_over = [](Value now) { return (now & Word::kWakesReaders) == 0; };
     if (is_over(word_.load(relaxed))) return true;  // relaxed, both: it hands nothing on

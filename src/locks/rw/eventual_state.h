@@ -19,9 +19,9 @@ struct EventualRwWord {
   static constexpr Value kWaiter = 1u << 15;
   static constexpr Value kWaitingReader = 1u << 27;
   static constexpr Value kWaiters = kWaitingReader - kWaiter;
-  // Above the half that the head waiter sleeps on, so that readers which come and go don't change
-  // that. Many bits, since a program may acquire read holds in one thread and release them in
-  // another, later.
+  // In the half of the word that the head waiter doesn't sleep on, so that readers which come and
+  // go don't change that one. There are many bits, because a program may acquire read holds in one
+  // thread and release them in another one much later.
   static constexpr Value kReader = Value{1} << 41;
   static constexpr Value kWaitingReaders = kReader - kWaitingReader;
   static constexpr Value kReaders = ~(kReader - 1);
@@ -43,8 +43,8 @@ struct EventualRwFlags {
   static bool can_enter(Value v) noexcept {
     return (v & Flags::kLocked) == 0 && ((v & Flags::kHandOff) == 0 || (v & Word::kPhase) != 0);
   }
-  // The word with one waiting reader less. That one has rechecked, so the next release may wake
-  // readers again.
+  // Returns the word with one waiting reader less. That reader has rechecked, so the next release
+  // may wake readers again.
   static Value without_waiting(Value v) noexcept {
     constexpr Value kOfAll = Word::kOfWaitingReaders | Flags::kFailedTries;
     v = (v - Word::kWaitingReader) & ~Word::kReadersWoken;
@@ -63,8 +63,8 @@ struct EventualRwFlags {
   }
 };
 
-// What a waiting reader remembers, as a number: how often its patience has run out, plus one; above
-// that the level at which it began to wait.
+// What a waiting reader remembers, in one number: how often its patience has run out, plus one, and
+// in the bits above that the level at which it began to wait.
 struct EventualAttempt {
   static std::uint32_t begin(std::uint32_t level) noexcept { return level << kLevelShift | 1; }
   static std::uint32_t again(std::uint32_t attempt) noexcept {
@@ -73,7 +73,8 @@ struct EventualAttempt {
   static std::uint32_t periods(std::uint32_t attempt) noexcept {
     return (attempt & ((1u << kLevelShift) - 1)) - 1;
   }
-  // Without a reader inside the head waiter may be stopped, and then levels don't count.
+  // If no reader is in, the lock stays reserved although it is free, so the head waiter may be
+  // stopped. Then the level doesn't count.
   static bool is_impatient(std::uint32_t attempt, bool beside_readers) noexcept {
     return periods(attempt) >= 1u << (beside_readers ? attempt >> kLevelShift : 0);
   }

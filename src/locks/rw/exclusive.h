@@ -3,11 +3,11 @@
 // Paper: none; the mutex is that of U. Drepper, "Futexes are tricky" (2011), section 6: a word that
 //   says whether somebody may sleep, and a release that wakes one.
 // Idea: it shows what a program gains from an rwlock at all. Readers and writers take one word in
-//   the same way, except that a reader never hangs where it would not under glibc's lock.
+//   the same way, except that a reader never hangs where it would get in under glibc's lock.
 // State (4 bytes, zero = free): bit 0 a writer is in; bit 1 somebody may sleep; bits 2.. readers.
-// Invariants: the writer's bit and a count are never both set. The count exceeds one only by
-//   readers that came in beside others (see Fairness). If somebody sleeps, kSleepers is set, or a
-//   woken thread is about to set it: a thread that has waited takes the lock with it.
+// Invariants: the writer's bit and a count are never both set. The count exceeds one only if
+//   readers came in beside others (see Fairness). If a thread sleeps, kSleepers is set or a woken
+//   thread is about to set it, because a thread that has waited takes the lock with that bit.
 // Fairness: none; a running thread takes a free lock. A reader enters beside other readers when its
 //   patience is over or its deadline has passed, since the reader inside may be waiting for it. A
 //   try does so at once, since it cannot wait. So readers that overlap in this way may keep writers
@@ -33,7 +33,7 @@ class Exclusive {
  public:
   static constexpr Claims kClaims{.readers_exclude = true};
   static constexpr LockInfo kInfo{
-      .summary = "a mutex in the rwlock's place: readers keep each other out, too",
+      .summary = "a mutex in place of the rwlock: readers exclude each other, too",
       .source = "the mutex of Drepper, Futexes are tricky, 2011",
       .fairness = "none; a reader shares only when its patience among readers is over",
       .kinds = "no effect",
@@ -115,7 +115,8 @@ class Exclusive {
     while (W::until(word_, relaxed, kSleepers, kChannel, until, nobody)) {
       std::uint32_t v = word_.load(relaxed);
       while (nobody(v)) {
-        // With the flag: the release that woke this thread took it away, and others may sleep on.
+        // Sets the flag again, because the release that woke this thread cleared it, and others may
+        // sleep on.
         const std::uint32_t flag = W::kParks ? kSleepers : 0;
         // acquire: pairs with both releases.
         if (word_.compare_exchange(v, hold | flag, acquire)) return true;

@@ -2,8 +2,8 @@
 //
 // Paper, idea, liveness, deviations: common/lanes.h.
 // Idea: a reader that finds the lock below open enters at once, as without gcr. Otherwise it waits
-//   outside as a writer does, arrives at the lock below when it has passed a lane, and leaves the
-//   lane when it is in. So readers that were passive while a writer was in enter one after another.
+//   outside for a lane, as a writer does, then arrives at the lock below, and leaves the lane when
+//   it is in. So readers that were passive while a writer was in enter one after another.
 // State (8 bytes, zero = free): a pointer to the block of lanes.h, which has the lock below.
 // Invariants: those of lanes.h.
 // Fairness: that of the lock below for threads in its queue. Passive threads are not in that queue,

@@ -3,23 +3,26 @@
 // Paper: D. Dice, A. Kogan, "BRAVO - Biased Locking for Reader-Writer Locks" (USENIX ATC 2019),
 //   sections 2 and 5 (Per-CPU); after the Linux kernel's brlock (J. Corbet, LWN 2010) and W. Hsieh,
 //   W. Weihl, "Scalable reader-writer locks for parallel systems" (IPPS 1992).
-// Idea: a reader takes the lock of the CPU that it runs on, for reading, and remembers which one. A
-//   writer takes all of them, in order. So readers on different CPUs write to different lines.
+// Idea: a reader takes the lock of the CPU that it runs on, and remembers which one. A writer takes
+//   all of them, in order. So readers on different CPUs write to different cache lines.
 // State: in the object a pointer to a block (side_block.h). For each CPU the block has a BA lock
 //   and `holds`, which counts those of its read holds that their threads know of. The head has
 //   `leaving`, the number of writers that have begun a release and not finished it.
-// Invariants: a reader is counted in `holds` once it knows that it has the BA lock. A release takes
-//   one from there first, by an update that cannot take what is not there. So two releases never
-//   end the same hold, whichever threads they are by. Nor does one end the hold of a reader that
-//   has not yet noticed that it is in, and that may time out instead and take its arrival back.
-// Fairness: phase-fair, as is the BA lock at which a reader arrives; writers are first come, first
-//   served, as they all queue at the first one. A timed writer, like any, keeps readers from the
-//   locks that it has while it waits for the next.
+// Invariants: a reader counts itself in `holds` once it knows that it has the BA lock. A release
+//   takes one from there first, by an update that cannot take what is not there. So two releases
+//   never end the same hold, whichever threads make them. Nor does a release end the hold of a
+//   reader that has not noticed yet that it is in, and that may still time out and take its arrival
+//   back.
+// Fairness: phase-fair, as is the BA lock at which a reader arrives. Writers are first come, first
+//   served, since they all queue at the first lock. While any writer waits for the next lock, it
+//   keeps readers from those that it has.
 // Space: 128 bytes per CPU and 128 more; writers hold a queue node per CPU.
-// Deviations: a release by a thread without a record takes any hold, as holds are alike. If it was
-//   another thread's, that one's release finds its own place empty and takes the one left.
-// Destroy is safe: a reader's last access is BA's. A writer's is to `leaving`, which destroy waits
-//   for: readers of the first CPUs may be in and out before a writer has released the last one.
+// Deviations: a release by a thread without a record takes any hold, as holds are alike. If that
+//   was another thread's, the other thread's release finds its own place empty and takes the hold
+//   that is left.
+// Destroy is safe: a reader's last access is BA's. A writer's is to `leaving`, for which destroy
+//   waits, because readers of the first CPUs may be in and out before a writer has released the
+//   last lock.
 #pragma once
 
 #include <bit>
@@ -62,7 +65,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
  public:
   static constexpr Claims kClaims = Ba<P, W>::kClaims;
   static constexpr LockInfo kInfo{
-      .summary = "a BA lock for each CPU: readers take their CPU's, writers all",
+      .summary = "a BA lock for each CPU: a reader takes its own CPU's, a writer takes all",
       .source = "Dice and Kogan 2019, sections 2 and 5, Per-CPU; Linux's brlock",
       .fairness = Ba<P, W>::kInfo.fairness,
       .kinds = Ba<P, W>::kInfo.kinds,
@@ -115,8 +118,8 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
     return token != 0 && end_one(State::part(state_.held(), token - 1));
   }
   // Searches from the first CPU on, so that a thread that has a hold finds one, however many others
-  // search. What a searcher has passed is empty, or a later arrival's, whose own release stays
-  // behind it.
+  // search. The places that a searcher has passed are empty, or have the hold of a later arrival,
+  // which ends by a release of its own.
   bool read_unlock_any() noexcept {
     Head* const h = state_.peek();
     return h != nullptr && end_any(*h);
@@ -207,8 +210,8 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
     return State::part(state_.head(), token - 1);
   }
 
-  // In an attempt: the token, above it as much of the phase's number as there is room for (all of
-  // it with up to 15 CPUs, 22 bits with 256), and kWaits.
+  // An attempt consists of the token, above it as many of the phase's bits as there is room for
+  // (all of them with up to 15 CPUs, 22 with 256), and kWaits.
   static constexpr std::uint32_t kWaits = 1u << 31;
   static_assert(kWaits >= kMustWait && kWaits >> 4 == 1u << Ba<P, W>::kPhaseBits);
   static int token_bits() noexcept { return 32 - std::countl_zero(Blocks::parts() | 1); }

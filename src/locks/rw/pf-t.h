@@ -3,9 +3,10 @@
 // Paper: B. Brandenburg, J. Anderson, "Spin-based reader-writer synchronization for multiprocessor
 //   real-time systems", Real-Time Systems 46 (2010), section 4 (PF-T).
 // Idea: readers count themselves in (rin) and out (rout), and writers take tickets. The writer
-//   whose turn it is marks rin with PRES (a writer is present) and its phase, and waits until as
-//   many readers have left as had arrived before. A reader that meets the mark waits until those
-//   bits change in any way, so it waits for one writer only: readers and writers alternate.
+//   whose turn it is marks rin with PRES (a writer is present) and with its phase. Then it waits
+//   until as many readers have left as had arrived before the mark. A reader that meets the mark
+//   waits until those bits change in any way, so it waits for one writer only, and readers and
+//   writers alternate.
 // State (24 bytes, zero = free):
 //   word  64 bits: pf_t_word.h; rin, wout, 4 bits of the lock's user, flags, among them PRES
 //   rout  32 bits: departures (31), kDrain
@@ -23,21 +24,22 @@
 // Invariants: only the holder of ticket wout sets PRES. While PRES is set, no reader that arrived
 //   later holds the lock. rout never passes rin. In drain mode (kDrain, while the writer of 2
 //   sleeps) rout counts up to 0 instead of up to rin, so that the last reader knows that it is.
-// Fairness: phase-fair, and writers are first come, first served; timed readers included. A timed
+// Fairness: phase-fair, for timed readers too, and writers are first come, first served. A timed
 //   writer takes a ticket only when its turn would come at once, so it has no place in the queue.
 // Space: at most 2^24 waiting writers, 2^31 readers at once.
 // Deviations, none of which changes the order in which threads enter:
 //   - rin and wout share a word, because a release must be a single update, after which the object
 //     may be gone.
-//   - A phase is the writer's whole ticket, not one bit. A timed writer may give up before the
-//     readers of the phase before have noticed that they are in, and one bit would have its old
-//     value again too early.
-//   - With kDrain exactly the last reader wakes a sleeping writer, and doesn't load the lock again.
-//   - A reader that gives up takes its arrival back. It never counts itself out, since a writer may
-//     be draining.
-// Fork: in a child, the readers that arrived after arrivals_at_phase were waiting for a writer that
-//   does not exist, and so were the queued writers: repair_after_fork() drops both. A reader that
-//   may have arrived before counts as a holder.
+//   - A phase is the writer's whole ticket, where the paper has one bit. A timed writer may give up
+//     before readers of the previous phase have noticed that they are in, and then one bit would
+//     look to them as if their own phase went on.
+//   - In drain mode the last reader, and no other one, wakes a sleeping writer, and does so without
+//     loading from the lock again.
+//   - A reader that gives up takes its arrival back. It must not count itself out instead, because
+//     a writer that drains would take it for a reader that arrived earlier.
+// Fork: in a child, the readers that arrived after arrivals_at_phase was recorded were waiting for
+//   a writer that does not exist there, and so were the queued writers. repair_after_fork() drops
+//   both. A reader that may have arrived earlier counts as a holder.
 // Destroy is safe: a writer's last access is the compare-exchange of its release, a reader's is the
 //   fetch-add on rout; what may follow is a wake of the address.
 #pragma once
@@ -68,6 +70,7 @@ class PfTOver {
       .kinds = kKindsAlternate,
       .aliases = {"PFT"},
       .instructions = 47,
+      .write_instructions = 121,
   };
 
   static bool prepare() noexcept { return true; }
@@ -88,8 +91,9 @@ class PfTOver {
     return W::until(word_, acquire, Word::kReadersSleep, Word::kReadersChannel, deadline, over);
   }
 
-  // Takes the arrival back while the writer that was met is still there: no later writer can have
-  // counted it. Returns false if that writer has left, so that the reader holds the lock.
+  // Takes the arrival back while the writer that the reader met is still there, so no later writer
+  // can have counted it. Returns false if that writer has left, in which case the reader holds the
+  // lock.
   bool read_withdraw(std::uint32_t phase) noexcept {
     for (;;) {
       // acquire: if the phase is over, the reader is in; pairs with the release in write_unlock.
@@ -167,9 +171,10 @@ class PfTOver {
     write_unlock();  // no phase was opened: this only passes the turn on
     return false;
   }
-  // The same for a lock that also has readers elsewhere; none() says whether it has none there. A
-  // try must not make such a reader turn back and then fail because it saw that reader. So a reader
-  // that turns back at kTrying tries here, and is in if this writer has not updated the word yet.
+  // The same for a lock that also has readers elsewhere; none() returns whether it has none there.
+  // A try must not make such a reader turn back and then fail because it saw that very reader. So a
+  // reader that meets kTrying there tries here, and is in unless this writer has updated the word
+  // first.
   template <class F>
   bool try_write_lock(const F& none) noexcept {
     std::uint64_t v = word_.load(acquire);  // as above, also below
@@ -197,9 +202,8 @@ class PfTOver {
   }
 
   // --- racy snapshots, which may be stale at once
-  // Never false while a hold stays: rout is read first (acquire: pairs with read_unlock, so that
-  // the arrivals of the readers that left are seen), and the arrivals that are read later are more
-  // by that hold.
+  // Never false while a read hold lasts: rout is read first (acquire: pairs with read_unlock, so
+  // the arrivals of the readers that left are seen), and so the arrivals exceed it by that hold.
   bool has_readers() const noexcept {
     const std::uint32_t left = rout_.load(acquire);
     return left != Word::arrived(word_.load(relaxed)) << kLeftShift;
@@ -231,8 +235,8 @@ class PfTOver {
     const std::uint32_t next = Word::turn(v) + (written ? 1 : 0);
     return ((win_.load(relaxed) - next) & Word::kTicketMask) == 0 && (!written || all_left(v));
   }
-  // Drops the threads that wait. Meanwhile holds may end, and the process may fork again, so the
-  // state means the same after each step.
+  // Drops the threads that wait. Holds may end meanwhile, and the process may fork again, so after
+  // each step the state still has the same meaning.
   void repair_after_fork(bool written) noexcept {
     const std::uint64_t v = word_.load(relaxed);
     const std::uint64_t arrivals_at_phase = arrivals_at_phase_.load(relaxed);
@@ -257,7 +261,7 @@ class PfTOver {
   const auto& word() const noexcept { return word_; }
 
  private:
-  // In rout. In drain mode it counts up to 0; the reader that gets there wakes.
+  // In rout, which counts up to 0 in drain mode; the reader that reaches 0 wakes the writer.
   static constexpr std::uint32_t kDrain = 1;
   static constexpr std::uint32_t kLeft = 2;
   static constexpr int kLeftShift = 1;
@@ -298,12 +302,12 @@ class PfTOver {
            win_.compare_exchange(next, next + 1, relaxed);
   }
 
-  // Called with the turn. Replaces `from` by `to`, each kTrying, kPresent or 0, in the word that
-  // was seen. Returns false if a reader was faster.
+  // Called by the writer whose turn it is. Replaces `from` by `to` (each is kTrying, kPresent or 0)
+  // in the word, whose last known value is v. Returns false if a reader was faster.
   bool step(std::uint64_t& v, std::uint64_t from, std::uint64_t to) noexcept {
     while (all_left(v)) {
-      // The compare-exchange finds out readers that came since; only flags may change besides. What
-      // the readers did was acquired in all_left, what the writers did by the load of v.
+      // The compare-exchange notices readers that came since, and nothing else but flags may have
+      // changed. What readers did was acquired in all_left, what writers did by the load of v.
       const std::uint64_t next = (v & ~from) | to;
       if (!word_.compare_exchange(v, next, User::kAnnounce)) continue;
       P::check([this, v] { return Word::turn(word_.load(relaxed)) == Word::turn(v); });
@@ -314,7 +318,7 @@ class PfTOver {
     return false;
   }
 
-  // Opens the writer's phase; returns how many readers had arrived, as rout counts them.
+  // Opens the writer's phase. Returns how many readers had arrived before, in the unit of rout.
   std::uint32_t enter_phase(std::uint32_t ticket) noexcept {
     if constexpr (W::kParks) {
       // The release that gave this turn cleared the flag and woke one writer. Others behind it may

@@ -1,7 +1,7 @@
 // The word of a PF-T lock (pf-t.h): the paper's rin and wout in one, and flags of sleepers.
 //
 //   bit 0       kTrying: a writer that only tries has its turn, and looks for readers elsewhere. A
-//               reader that meets it there comes here instead, and is in
+//               reader that meets this bit there comes here instead, and is in
 //   bit 1       kPresent: PRES, a writer has its turn
 //   bit 2       kReadersSleep: a reader sleeps until the phase is over
 //   bit 3       kWritersSleep: a writer sleeps until its turn
@@ -9,8 +9,8 @@
 //   bits 8..31  wout: the ticket whose turn it is, so how many writers there were, modulo 2^24
 //   bits 32..   rin: how many readers have arrived
 //
-// A phase is its ticket and PRES (kPhase). So a word without PRES is in no phase, and a phase that
-// a reader remembers is never 0.
+// A phase is the pair of its ticket and PRES (kPhase). So a word without PRES is in no phase, and a
+// phase that a reader remembers is never 0.
 #pragma once
 
 #include <concepts>
@@ -30,8 +30,8 @@ concept PfTUser = requires {
   requires std::same_as<decltype(User::kAnnounce), const Order>;
 };
 
-// PF-T by itself. relaxed: the readers before the update are awaited at rout, the readers after it
-// need no data, and what the writers before did was acquired with the turn.
+// PF-T by itself. relaxed: the writer waits at rout for earlier readers, later readers need none of
+// its data, and it acquired what earlier writers did with its turn.
 struct PfTAlone {
   static constexpr std::uint64_t kUserBits = 0;
   static constexpr Order kAnnounce = relaxed;

@@ -6,9 +6,9 @@
 //   interpose checks that at start-up by a trial run.
 // Fairness: glibc's: readers first unless the kind says otherwise; writers can starve.
 // Destroy is safe as in glibc.
-// Fork: as in glibc, except that a lock which was held for writing is reset, and then taken again
-//   if that hold stays. Nobody else can have held it, so only waiting threads are dropped. glibc's
-//   counters of readers do not say which readers wait.
+// Fork: as in glibc, except that a lock which was held for writing is initialised again, and then
+//   taken again if that hold stays. Nobody else can have held it, so only waiting threads are lost.
+//   In other states glibc's counters don't show which readers wait.
 #pragma once
 
 #include <cstddef>
@@ -47,8 +47,8 @@ class Pthread {
   bool read_wait(std::uint32_t, const Deadline* deadline) noexcept {
     if (deadline == nullptr) return read(nullptr);
     if (deadline->patience == 0) return read(deadline);
-    // A deadline before all others: glibc does the same fetch-add, and then, instead of a sleep,
-    // says at once that it is over. So a reader that need not wait looks at no clock.
+    // A deadline that has passed long ago: glibc does the same fetch-add, and then reports the
+    // time-out where it would sleep. So a reader that need not wait reads no clock.
     constexpr Deadline kAtOnce{CLOCK_MONOTONIC, {-1, 0}};
     if (read(&kAtOnce)) return true;
     const Deadline due = P::due(*deadline);

@@ -4,8 +4,8 @@
 // Paper: A. Matveev, N. Shavit, P. Felber, P. Marlier, "Read-log-update" (SOSP 2015), sections 3.2
 //   to 3.4: registration, clock, quiescence; RLU-backed in D. Dice, A. Kogan, "BRAVO - Biased
 //   Locking for Reader-Writer Locks" (USENIX ATC 2019), section 5.
-// Idea: a reader fills a section of its row with the lock and the lock's clock, and checks whether
-//   a writer is present. If so, it empties the section again and waits in the queue. Writers take
+// Idea: a reader fills a section of its row with the lock's address and clock, and checks whether a
+//   writer is present. If so, it empties the section again and waits in the queue. Writers take
 //   turns. The writer whose turn it is makes itself visible, waits until no section names this
 //   lock, and advances the clock when it leaves.
 // State (24 bytes, zero = free): a PF-T lock. Four bits of its word are for the rows (rlu_state.h).
@@ -15,15 +15,15 @@
 //   about to turn back.
 // Fairness: PF-T's for queued readers and for writers. Readers that filled their section before a
 //   writer arrived go first.
-// Space: none beside the object; 128 bytes per thread (rows.h). A thread has 7 sections, and
-//   so can hold that many locks at once. In rlu-asym a reader makes no atomic update
-//   (asymmetric.h), but each write pays for a barrier on all processors that run the
-//   process.
-// Deviations: an opaque critical section cannot be logged, so there are no logs, and readers do not
-//   run beside a writer. As in the BRAVO paper, only RLU's reader indicator is left. A release by a
-//   thread without a record closes the rows of this lock for good, and then takes any hold.
-// Fork: sections stay in a child, as holds do. While a writer's hold stays, the sections that name
-//   the lock are of readers that were about to turn back: repair_after_fork() empties them.
+// Space: none beside the object, and 128 bytes per thread (rows.h). A thread has 7 sections, so it
+//   can hold that many locks at once. In rlu-asym a reader makes no atomic update (asymmetric.h),
+//   but each write pays for a barrier on all processors that run the process.
+// Deviations: there are no logs, because what a critical section does is unknown here, so readers
+//   do not run beside a writer. As in the BRAVO paper, only RLU's reader indicator is left. A
+//   release by a thread without a record closes the rows of this lock for good, and then takes any
+//   hold.
+// Fork: sections stay in a child, as holds do. If a writer's hold stays, sections that name the
+//   lock belong to readers that were about to turn back, and repair_after_fork() empties them.
 // Destroy is safe: a reader's last access is to its row, which is never freed, or as in PF-T.
 #pragma once
 
@@ -135,8 +135,8 @@ class RluOver {
       return false;
     return Access::fast_vacate(token, state_.domain(), [this] { return state_.is_closed(); });
   }
-  // Searches sections first, since none is filled for good once the rows are closed. So a thread
-  // that finds none has a hold of PF-T.
+  // Searches sections first. None is filled any more once the rows are closed, so a thread that
+  // finds none has a hold of PF-T.
   bool read_unlock_any() noexcept {
     if (state_.close()) {
       if (Access::vacate_any(state_.domain())) return true;
@@ -209,9 +209,9 @@ class RluOver {
   // --- readers
 
   // The reader's half of the Dekker pair with PF-T's enter_phase, and with close: fill the section,
-  // then look for a writer. Either that one sees the section, or this reader sees the writer.
-  // Returns a token; or kMustWait, to try something else; or kMustWait and the place, to turn back
-  // first.
+  // then look for a writer. Either the writer sees the section, or this reader sees the writer.
+  // Returns a token, or kMustWait if the reader must try something else, or kMustWait and the place
+  // if it must first turn back.
   [[gnu::always_inline]] std::uint32_t fill_and_look(std::uint32_t place) noexcept {
     const std::uint64_t v = state_.word().load(relaxed);  // a hint, the look below decides
     if (!State::is_open(v)) [[unlikely]]
@@ -231,8 +231,8 @@ class RluOver {
   // Returns kMustWait, or a token.
   std::uint32_t turn_back(std::uint32_t place) noexcept {
     if (vacate(place)) return kMustWait;
-    // Another thread, which released a hold that was not its own, took this section for it. So that
-    // hold is still there, wherever it is, and is this reader's now.
+    // Another thread, which released a hold that was not its own, took this section in its place.
+    // So the hold that it meant to release is still there, and is this reader's now.
     return 0;
   }
 

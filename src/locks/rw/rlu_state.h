@@ -1,5 +1,5 @@
-// The state of an RLU lock's rows (rlu.h), in four bits of the word of its PF-T lock: how they are
-// opened to readers, and closed.
+// How the rows of an RLU lock (rlu.h) are opened to readers, and closed. The state is four bits in
+// the word of its PF-T lock.
 //
 //   kOpen      readers may use rows
 //   kSectionsInUse  sections may name the lock
@@ -54,8 +54,8 @@ struct RluState {
     return (v & (RluBits::kOpen | PfTWord::kPresent | PfTWord::kTrying)) == RluBits::kOpen;
   }
 
-  // Before the first reader uses a row: sections that name this address belong to a lock that has
-  // ended. Others use PF-T meanwhile.
+  // Called before the first reader uses a row. Empties sections that name this address, since they
+  // belong to a lock that has ended. Other readers use PF-T meanwhile.
   void open(std::uint64_t v) noexcept {
     // relaxed: it keeps others from it; what readers need is released below.
     if (!word().compare_exchange(v, v | RluBits::kStarting, relaxed)) return;
@@ -73,8 +73,8 @@ struct RluState {
   // Closes the rows for good. Returns false if no section names the lock.
   bool close() noexcept {
     for (;;) {
-      // acquire: the thread that emptied a section that named a hold of the caller's may have left
-      // another hold for it, and that must be seen. Pairs with the releases of kEnded.
+      // acquire: a thread that emptied a section of the caller's may have left another hold in its
+      // place, which must be seen. Pairs with the releases of kEnded.
       std::uint64_t v = word().load(acquire);
       if ((v & RluBits::kEnded) != 0) return (v & RluBits::kSectionsInUse) != 0;
       // seq_cst: as PF-T's enter_phase, so that no reader fills a section unseen after the search.

@@ -1,9 +1,9 @@
 // A lock without a bias, in the shape that rw_contract.h builds on. bravo.h is the other such lock.
 //
-// The shape: static functions over a frame. The state of a read acquisition is one number, the
-// attempt, which fast_read keeps in a register. If fast_read did not get the lock, slow_read and
-// read_wait go on with it. Each hold has a token, which is passed to its release: the core's own
-// (read_tokens.h), or 0 if holds are alike.
+// The shape is static functions over a frame (the object's layout). The state of a read acquisition
+// is one number, the attempt, which fast_read keeps in a register. If fast_read did not get the
+// lock, slow_read and read_wait continue from that number. Each hold has a token, which is passed
+// to its release. It is the core's own token (read_tokens.h), or 0 if holds are alike.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Unbiased {
 
   static bool prepare() noexcept { return Core::prepare(); }
 
-  // Both the contract's fast stages have it inline, if it is fast.
+  // If the core has a fast stage, both of the contract's fast stages inline it.
   [[gnu::always_inline]] static Attempt fast_read(Frame& f) noexcept requires kHasFast {
     return counted(f, f.core.fast_read_arrive());
   }

@@ -129,6 +129,13 @@ struct Modelled {
    private:
     std::uint32_t left_;
   };
+  struct EventSpins {
+    explicit EventSpins(const void*) {}
+    bool begins() { return false; }
+    bool more() { return false; }
+    void succeeded() {}
+    void sleeps() {}
+  };
   struct Backoff {
     static bool should_sleep(const void*) { return false; }
     static void learn(const void*, bool) {}

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <pthread.h>
+#include <utility>
 
 #include "multicore/explore/explored_atomic.h"
 #include "multicore/explore/machine.h"
@@ -173,6 +174,19 @@ struct Explored {
     explicit Spins(const void*) {}
     bool more() { return false; }
     void succeeded() {}
+  };
+  // So is a spin for an event, but for what it does before: any wait may begin one where a case
+  // asks for it, and it polls once.
+  static inline bool spins_for_events = false;
+  struct EventSpins {
+    explicit EventSpins(const void*) : begins_(spins_for_events && machine.happens()) {}
+    bool begins() const { return begins_; }
+    bool more() { return std::exchange(begins_, false); }
+    void succeeded() {}
+    void sleeps() {}
+
+   private:
+    bool begins_;
   };
   // So is backing off before a thread is counted.
   struct Backoff {

@@ -9,8 +9,8 @@
 //
 // The processors may change while the program runs: rereading.h.
 //
-// A spin that lasts is counted: not more threads of the process spin than the processors that are
-// left beside a holder. Short ones are not, as the count is a word that all of them write to.
+// A spin that lasts is counted (spinning_threads.h). Short ones are not, as the count is a word
+// that all of them write to.
 //
 // Updates that two threads make at once may be lost: they decide nothing but times.
 #pragma once
@@ -18,9 +18,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "platform/adaptive/spinning_threads.h"
 #include "platform/address_table.h"
 #include "platform/atomic.h"
-#include "platform/process.h"
 #include "platform/processors.h"
 
 namespace lockswap {
@@ -43,7 +43,7 @@ class Spins {
   // either value.
   static void adapt(const Processors& p) noexcept {
     most_.store(worth_spinning(asked_, p), relaxed);
-    beside_.store(std::max<std::uint32_t>(p.whole(), 2) - 1, relaxed);
+    SpinningThreads::adapt(p);
   }
   static std::uint32_t most() noexcept { return most_.load(relaxed); }
 
@@ -56,7 +56,7 @@ class Spins {
                                       : std::min(may_, std::max(kUsual, 2 * mean_in(v)));
   }
   ~Spins() noexcept {
-    if (counted_) leave();
+    if (counted_) SpinningThreads::leave();
     if (may_ != 0) learn();
   }
   Spins(const Spins&) = delete;
@@ -64,7 +64,7 @@ class Spins {
 
   bool more() noexcept {
     if (left_ == 0) return false;
-    if (done_ == kShort && !enter()) {
+    if (done_ == kShort && !(counted_ = SpinningThreads::enter())) {
       left_ = 0;
       return false;
     }
@@ -78,10 +78,6 @@ class Spins {
   static std::uint32_t mean(const void* at) noexcept { return mean_in(cells_[at].load(relaxed)); }
   // What was learned at a word, which may be another's that has the same cell, is forgotten.
   static void forget(const void* at) noexcept { cells_[at].store(0, relaxed); }
-  // Returns how many threads spin and are counted.
-  static std::uint32_t spinning() noexcept {
-    return count_in(spinning_.load(relaxed), Process::mark() & ~kCount);
-  }
 
  private:
   using Cell = NativeAtomic<std::uint32_t>;
@@ -110,31 +106,9 @@ class Spins {
     cell_.store((turn_in(v) + 1) % kTriesAll << kTurnShift | rate << kRateShift | mean, relaxed);
   }
 
-  // The count, below the mark of the process: a child begins with none.
-  static constexpr std::uint64_t kCount = (1u << 16) - 1;
-  static std::uint32_t count_in(std::uint64_t v, std::uint64_t mark) noexcept {
-    return (v & ~kCount) == mark ? static_cast<std::uint32_t>(v & kCount) : 0;
-  }
-  bool enter() noexcept {
-    const std::uint64_t mark = Process::mark() & ~kCount;
-    std::uint64_t v = spinning_.load(relaxed);
-    do {
-      if (count_in(v, mark) >= beside_.load(relaxed)) return false;
-    } while (!spinning_.compare_exchange(v, mark | (count_in(v, mark) + 1), relaxed));
-    counted_ = true;
-    return true;
-  }
-  static void leave() noexcept {
-    const std::uint64_t mark = Process::mark() & ~kCount;
-    std::uint64_t v = spinning_.load(relaxed);
-    while (count_in(v, mark) != 0 && !spinning_.compare_exchange(v, v - 1, relaxed)) {}
-  }
-
   static inline constinit std::uint32_t asked_ = 0;             // LOCKSWAP_SPIN
   static inline constinit NativeAtomic<std::uint32_t> most_{};  // of that, with these processors
-  static inline constinit NativeAtomic<std::uint32_t> beside_{1};
   static inline constinit AddressTable<Cell> cells_{};
-  alignas(64) static inline constinit NativeAtomic<std::uint64_t> spinning_{};
 
   Cell& cell_;
   const std::uint32_t may_;  // pauses at most

@@ -96,7 +96,8 @@ class alignas(128) SpaceWorker {
                              .end = s.end,
                              .protection = s.protection,
                              .file = s.file < 0 ? nullptr : file_.get(),
-                             .base = s.base});
+                             .base = s.base,
+                             .stack = s.stack});
         return;
       case Step::unmap:
         space_->unmap(*hand_, s.start, s.end);

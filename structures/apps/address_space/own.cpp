@@ -36,6 +36,8 @@ void Own::apply(const Step& step, std::uint64_t value) {
       brk_ = step.end;
       break;
     case Step::write:
+      if (step.stack && at(step.start) == nullptr)
+        put(step.start, step.end, {step.end, kReadWrite, -1, false, 0});
       for (std::uint64_t p = step.start; p < step.end; ++p)
         values_.set(p, value + 1);
       break;

@@ -82,6 +82,36 @@ class Faulter : public Program {
   bool mapped_ = false;
 };
 
+// Deep recursion: a stack that grows by a page at a time, until its thread ends and another one
+// has it anew.
+class Recursion : public Program {
+ public:
+  explicit Recursion(std::uint64_t at) : top_(at + kMost) {}
+  void next(Steps& steps) override {
+    if (depth_ == 0) {
+      depth_ = 1;
+      steps.push_back({.kind = Step::map,
+                       .start = top_ - 1,
+                       .end = top_,
+                       .protection = kReadWrite,
+                       .stack = true});
+    }
+    for (std::uint64_t i = 0; i < kAtOnce && depth_ < kMost; ++i, ++depth_) {
+      const std::uint64_t page = top_ - depth_ - 1;
+      steps.push_back({.kind = Step::write, .start = page, .end = page + 1, .stack = true});
+    }
+    if (depth_ < kMost) return;
+    steps.push_back({.kind = Step::unmap, .start = top_ - kMost, .end = top_});
+    depth_ = 0;
+  }
+
+ private:
+  static constexpr std::uint64_t kMost = 512;
+  static constexpr std::uint64_t kAtOnce = 8;
+  std::uint64_t top_;
+  std::uint64_t depth_ = 0;  // pages
+};
+
 std::unique_ptr<Allocator> allocator(const Work& work, int number) {
   const std::uint64_t at = tables_of(number);
   if (work.memory == "segments") return std::make_unique<Segments>(at);
@@ -243,6 +273,7 @@ std::unique_ptr<Program> small_paged(const Work& work, int number) {
     return std::make_unique<MapReduce>(work, number, MapReduce::Mix{8, 4, 4, true});
   if (name == "malloc") return std::make_unique<Malloc>(work, number);
   if (name == "psearchy") return std::make_unique<Psearchy>(at, work.pages, number);
+  if (name == "stack") return std::make_unique<Recursion>(at);
   if (name == "dedup") return std::make_unique<Dedup>(at, number);
   if (name == "isolated" && number == 0)
     return std::make_unique<Mapper>(at, work.pages, work.mapping);
@@ -256,7 +287,7 @@ std::unique_ptr<Program> small_paged(const Work& work, int number) {
 const std::vector<std::string>& workloads() {
   static const std::vector<std::string> names = {"page_fault1", "page_fault2", "mmap1", "mmap2",
                                                  "isolated",    "wc",          "wr",    "wrmem",
-                                                 "malloc",      "psearchy",    "dedup"};
+                                                 "malloc",      "psearchy",    "dedup", "stack"};
   return names;
 }
 

@@ -36,6 +36,7 @@ struct Step {
   std::uint32_t protection = 0;
   int file = -1;  // map: a file's number, of the thread's or the trace's; -1: memory
   bool shared = false;
+  bool stack = false;      // map: it grows downwards; write: so it does here
   std::uint64_t base = 0;  // page p shows page p - base of the file
   double share = 0;
 };

@@ -18,6 +18,7 @@
 #include "ldu/harris_index.h"
 #include "ldu/interval_tree.h"
 #include "ldu/locked_index.h"
+#include "ldu/other_work.h"
 #include "ldu/processes.h"
 #include "ldu/rcu_index.h"
 #include "ldu/trace_player.h"
@@ -35,12 +36,16 @@ class MapWorker {
   alignas(128) std::uint64_t reads = 0;  // no worker shares a line with another
   std::uint64_t writes = 0;
   std::uint64_t taken = 0;
-  std::array<std::uint64_t, 2> wait_ticks{};
+  ByLockClass<std::uint64_t> wait_ticks{};
 
-  MapWorker(Crowd& crowd, const MapSetup& setup, unsigned number, bool waits)
+  MapWorker(Crowd& crowd, Spool& spool, const MapSetup& setup, unsigned number, bool waits)
       : crowd_(&crowd),
+        spool_(&spool),
         mix_(setup.mix),
         objects_(static_cast<std::size_t>(setup.objects)),
+        users_(static_cast<std::size_t>(setup.users)),
+        work_(setup.work),
+        messages_(std::uint64_t{number} << 32),
         walks_an_update_(setup.reads / (1 - setup.reads)),
         random_(number),
         times_waits_(waits),
@@ -56,7 +61,7 @@ class MapWorker {
     while (walks_owed() >= 1 && !stop.load(std::memory_order_relaxed))
       watch.read([&] { walk(); });
     LockWaits::here() = nullptr;
-    for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t i = 0; i < kClassesOfLocks; ++i)
       wait_ticks[i] += waits.ticks[i];
     reads = hand_->counts.walks;
     writes = hand_->counts.updates;
@@ -89,7 +94,11 @@ class MapWorker {
       case Mix::exim:
         return live_exim();
       case Mix::lmbench:
-        return live_lmbench();
+        return live_lmbench([](Process&) {});
+      case Mix::exec:
+        return live_lmbench([this](Process& child) { crowd_->exec(*hand_, child, 1); });
+      case Mix::shell:
+        return live_lmbench([this](Process& child) { run_shell(child); });
       case Mix::trace:
         return player_.play(*hand_);
       case Mix::pair:
@@ -98,11 +107,16 @@ class MapWorker {
         return batch();
     }
   }
+  void work_beside() {
+    if (work_ == 0) return;
+    if (!other_) other_.emplace();
+    other_->run(work_);
+  }
   // A thread's jobs fork, run programs, and end, in any order.
   void live_aim7() {
-    constexpr std::size_t kMost = 8;
+    work_beside();
     const std::uint32_t what = random_.below(10);
-    if (living_.empty() || (what < 5 && living_.size() < kMost)) {
+    if (living_.empty() || (what < 5 && living_.size() < users_)) {
       living_.push_back(
           crowd_->fork(*hand_, living_.empty() || what == 0 ? crowd_->first : some()));
     } else if (what < 7) {
@@ -115,6 +129,9 @@ class MapWorker {
   }
   // A server forks for each connection; that one forks to deliver, by a program of its own.
   void live_exim() {
+    const std::uint64_t message = messages_++;
+    spool_->receive(message);
+    work_beside();
     Process connection = crowd_->fork(*hand_, crowd_->first);
     Process delivery = crowd_->fork(*hand_, connection);
     crowd_->exec(*hand_, delivery, 1);
@@ -125,13 +142,23 @@ class MapWorker {
     for (Process& p : living_)
       crowd_->exit(*hand_, p);
     living_.clear();
+    spool_->deliver(message);
   }
-  // A hundred processes that fork; each child ends at once.
-  void live_lmbench() {
+  // A hundred processes that fork; each child does that, and ends.
+  template <class F>
+  void live_lmbench(F child_does) {
     while (living_.size() < crowd_share_)
       living_.push_back(crowd_->fork(*hand_, crowd_->first));
     Process child = crowd_->fork(*hand_, some());
+    child_does(child);
     crowd_->exit(*hand_, child);
+  }
+  // The child becomes a shell, which runs a program in a child of its own.
+  void run_shell(Process& child) {
+    crowd_->exec(*hand_, child, 0);
+    Process program = crowd_->fork(*hand_, child);
+    crowd_->exec(*hand_, program, 1);
+    crowd_->exit(*hand_, program);
   }
   // One object, again and again.
   void pair() {
@@ -189,8 +216,12 @@ class MapWorker {
   Process& some() { return living_[random_.below(static_cast<std::uint32_t>(living_.size()))]; }
 
   Crowd* crowd_;
+  Spool* spool_;
   Mix mix_;
   std::size_t objects_;
+  std::size_t users_;
+  int work_;
+  std::uint64_t messages_;  // the number of the next one
   double walks_an_update_;
   Random random_;
   bool times_waits_;
@@ -199,6 +230,7 @@ class MapWorker {
   std::deque<Process> living_;
   std::vector<typename FileIndex::Mapping*> own_;
   TracePlayer<Crowd> player_;
+  std::optional<OtherWork> other_;  // by its thread, if it does any
 };
 
 template <class FileIndex, class AnonIndex>
@@ -207,7 +239,7 @@ class MapContestantOf : public MapContestant {
   using Worker = MapWorker<FileIndex, AnonIndex>;
 
  public:
-  explicit MapContestantOf(const MapSetup& setup) : setup_(setup) {
+  explicit MapContestantOf(const MapSetup& setup) : setup_(setup), spool_(setup.spool) {
     crowd_.emplace(std::max(Crowd::kFiles, setup.trace != nullptr ? setup.trace->files : 0),
                    setup.memory);
     alone([this](typename Crowd::Hand& hand) { crowd_->begin(hand); });
@@ -217,7 +249,8 @@ class MapContestantOf : public MapContestant {
     std::deque<Worker> workers;
     std::vector<Handle> handles;
     for (int i = 0; i < setup_.plan.threads; ++i) {
-      workers.emplace_back(*crowd_, setup_, number * 1000 + static_cast<unsigned>(i), waits);
+      workers.emplace_back(*crowd_, spool_, setup_, number * 1000 + static_cast<unsigned>(i),
+                           waits);
       handles.push_back({&workers.back()});
     }
     MapRound r;
@@ -241,7 +274,7 @@ class MapContestantOf : public MapContestant {
     });
     for (Worker& w : workers) {
       r.taken += w.taken;
-      for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t i = 0; i < kClassesOfLocks; ++i)
         r.wait_seconds[i] += static_cast<double>(w.wait_ticks[i]) / ticks_per_second;
     }
     return r;
@@ -250,6 +283,7 @@ class MapContestantOf : public MapContestant {
   void check() override {
     alone([this](typename Crowd::Hand& hand) { crowd_->end(hand); });
     crowd_.reset();
+    spool_.check_empty();
   }
   double absorbed() override {
     if constexpr (!FileIndex::kAbsorbs) {
@@ -284,6 +318,7 @@ class MapContestantOf : public MapContestant {
   }
 
   MapSetup setup_;
+  Spool spool_;
   std::optional<Crowd> crowd_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace bench {
 
-enum class Mix : std::uint8_t { aim7, exim, lmbench, trace, pair, batch };
+enum class Mix : std::uint8_t { aim7, exim, lmbench, exec, shell, trace, pair, batch };
 
 struct MapSetup {
   Plan plan;  // its seconds are those of a round
@@ -21,13 +21,16 @@ struct MapSetup {
   int objects = 1000;  // batch: so many inserts before a read
   const ProcessTrace* trace = nullptr;
   bool memory = false;  // each process has an address space
+  int users = 8;        // aim7: processes of a thread at the same time, at most
+  int work = 0;         // aim7, exim: units of other work at each step
+  int spool = 0;        // exim: directories of the spool
 };
 
 struct MapRound {
   Phase phase;
   Spent spent;
-  std::uint64_t taken = 0;               // pages that walks took from processes
-  std::array<double, 2> wait_seconds{};  // by class of locks; in a round that looks at it
+  std::uint64_t taken = 0;             // pages that walks took from processes
+  ByLockClass<double> wait_seconds{};  // in a round that looks at it
 };
 
 class MapContestant {

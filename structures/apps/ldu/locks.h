@@ -5,18 +5,22 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <pthread.h>
 
 #include "common/clock.h"
 
 namespace bench {
 
-enum class LockClass : std::uint8_t { file, anonymous };
-inline constexpr const char* kLockClasses[] = {"file", "anonymous"};
+enum class LockClass : std::uint8_t { file, anonymous, spool };
+inline constexpr const char* kLockClasses[] = {"file", "anonymous", "spool"};
+inline constexpr std::size_t kClassesOfLocks = std::size(kLockClasses);
+template <class T>
+using ByLockClass = std::array<T, kClassesOfLocks>;
 
-// A thread's, in seconds; set for a phase that looks at it.
+// A thread's; set for a phase that looks at it.
 struct LockWaits {
-  std::array<std::uint64_t, 2> ticks{};
+  ByLockClass<std::uint64_t> ticks{};
   static LockWaits*& here() {
     thread_local LockWaits* waits = nullptr;
     return waits;

@@ -16,7 +16,8 @@ struct Setup {
   double updates = 0.2;
   int items = 1000;  // at first; there are twice as many keys
   int buckets = 1;
-  int resized = 0;  // a thread resizes the table to so many buckets and back; 0: none does
+  bool both_ways = true;  // half of the searches go backwards, in a set that can
+  int resized = 0;        // a thread resizes the table to so many buckets and back; 0: none does
 };
 
 struct Round {

@@ -27,6 +27,7 @@ class alignas(128) SetWorker {
       : set_(&set),
         keys_(static_cast<std::uint32_t>(setup.items) * 2),
         updates_(share_of_32_bits(setup.updates)),
+        both_ways_(setup.both_ways),
         random_(number) {}
 
   void warm_up() { S::attach(); }
@@ -52,7 +53,7 @@ class alignas(128) SetWorker {
  private:
   bool look_for(Key key) {
     if constexpr (TwoWaySet<S>) {
-      if ((reads & 1) != 0) return set_->contains_from_end(key);
+      if (both_ways_ && (reads & 1) != 0) return set_->contains_from_end(key);
     }
     return set_->contains(key);
   }
@@ -60,6 +61,7 @@ class alignas(128) SetWorker {
   S* set_;
   std::uint32_t keys_;
   std::uint64_t updates_;
+  bool both_ways_;
   Random random_;
 };
 

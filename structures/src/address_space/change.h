@@ -7,8 +7,8 @@
 
 namespace lockswap::address_space {
 
-enum class Change : std::uint8_t { map, unmap, protect, discard, brk, fork };
-inline constexpr std::size_t kChanges = 6;
+enum class Change : std::uint8_t { map, unmap, protect, discard, brk, grow, fork };
+inline constexpr std::size_t kChanges = 7;
 
 struct Allowed {
   bool structure;  // regions may come and go; else bounds and protections change in place

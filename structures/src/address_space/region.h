@@ -22,13 +22,14 @@ struct Extent {
   bool shared = false;
   File<M>* file = nullptr;  // nullptr if it is anonymous
   std::uint64_t base = 0;   // 0 without a file
+  bool stack = false;       // grows downwards to what is accessed below it
 
   bool operator==(const Extent&) const = default;
   bool continues(const Extent& before) const {
     return before.end == start && before.protection == protection && is_part_of(before);
   }
   bool is_part_of(const Extent& o) const {
-    return shared == o.shared && file == o.file && base == o.base;
+    return shared == o.shared && file == o.file && base == o.base && stack == o.stack;
   }
 };
 
@@ -56,14 +57,19 @@ struct alignas(64) Region {
   bool shared;
   File<M>* file;
   std::uint64_t base;
+  bool stack;
   // Not 0: no longer what the space is (Bonsai's mark for deleted regions). relaxed: in the RCU
   // designs what follows the mark takes the locks that are held where it is read; in per-vma the
   // space's number is released after it.
   Word gone;
   Word holders;  // per-vma: kWriter, or so many faults
   Word count;    // per-vma: the space's number when it was last write-locked
+  // Not 0: reverse maps know of it. relaxed: it goes with nothing; it is written under a lock that
+  // keeps the region, and where another one takes the region's place before that one is shown.
+  Word prepared;
 
-  explicit Region(const Extent<M>& e) : shared(e.shared), file(e.file), base(e.base) {
+  explicit Region(const Extent<M>& e)
+      : shared(e.shared), file(e.file), base(e.base), stack(e.stack) {
     take({}, e);
   }
   // What does not change is not written: its other end may be another thread's.
@@ -85,7 +91,8 @@ struct alignas(64) Region {
             static_cast<std::uint32_t>(protection.load(relaxed)),
             shared,
             file,
-            base};
+            base,
+            stack};
   }
 };
 

@@ -43,6 +43,16 @@ class Space {
     sync_.faults_fill(Pages::kLargePages);
   }
 
+  // Before threads look: an access below a region that is a stack makes it grow, as Linux does:
+  // while it has no more than `most` pages, and `gap` pages are left below.
+  void use_stacks(std::uint64_t most, std::uint64_t gap) {
+    stack_most_ = most;
+    stack_gap_ = gap;
+  }
+  // Before threads look: the first fault in a region of memory has to make it known to reverse maps
+  // (Linux's anon_vma), and does so under the lock (Bonsai, section 6).
+  void use_reverse_maps() { prepares_ = true; }
+
   // --- accesses. Returns false if no region there allows it.
   bool read(Hand& h, std::uint64_t page, std::uint64_t& value) {
     const Outcome o = access<false>(h, page, 0);
@@ -101,7 +111,9 @@ class Space {
       hidden_and_shown(all, [&] {
         for (Region<M>* r : all) {
           const Extent<M> e = r->extent();
-          child.sync_.index().insert(made(e));
+          Region<M>* const copy = made(e);
+          if (prepares_) copy->prepared.store(r->prepared.load(relaxed), relaxed);
+          child.sync_.index().insert(copy);
           table_.visit(e.start, e.end, [&](std::uint64_t page, std::uint64_t entry) {
             if (!e.shared) entry &= ~Pages::kWritable;
             Pages::use(entry);
@@ -112,6 +124,8 @@ class Space {
         }
       });
       if (large_) child.use_large_pages();
+      child.use_stacks(stack_most_, stack_gap_);
+      child.prepares_ = prepares_;
       child.heap_ = heap_;
       child.brk_.store(brk_.load(relaxed), relaxed);  // nobody moves the one or knows the other
       return Tried::done;
@@ -144,6 +158,18 @@ class Space {
     return count;
   }
 
+  // Pages of memory in regions that reverse maps do not know of.
+  std::uint64_t unprepared() {
+    std::uint64_t count = 0;
+    table_.visit(0, Pages::kPages, [&](std::uint64_t page, std::uint64_t entry) {
+      const Region<M>* r = sync_.index().floor(page);
+      if (r != nullptr && r->file == nullptr && r->prepared.load(relaxed) == 0)
+        count += Pages::pages_of(entry);
+      return entry;
+    });
+    return count;
+  }
+
  private:
   static Region<M>* made(const Extent<M>& e) {
     return new (M::template take<Region<M>>()) Region<M>(e);
@@ -151,9 +177,35 @@ class Space {
 
   template <bool write>
   Outcome access(Hand& h, std::uint64_t page, std::uint64_t value) {
-    return sync_.fault(h, page, [this, page, value](Region<M>* r, bool locked) {
+    const auto look = [this, page, value](Region<M>* r, bool locked) {
       return locked ? fill<write, true>(r, page, value) : fill<write, false>(r, page, value);
+    };
+    Outcome o = sync_.fault(h, page, look);
+    // Again and again: an operation may have come between.
+    while (o.result == Filled::refused && stack_most_ != 0 &&
+           grow_stack(h, page, write ? kWrite : kRead))
+      o = sync_.fault(h, page, look);
+    return o;
+  }
+  // Returns whether a region that allows that access has the page now.
+  bool grow_stack(Hand& h, std::uint64_t page, std::uint32_t access) {
+    bool is_there = false;
+    sync_.change(h, Change::grow, page, page + 1, [&](const Allowed& allowed) {
+      const std::uint64_t below = page > stack_gap_ ? page - stack_gap_ : 0;
+      for (Region<M>* r : sync_.index().around(below, page + stack_most_)) {
+        if (r->end.load(relaxed) + stack_gap_ <= page) continue;
+        Extent<M> e = r->extent();
+        is_there = r->has(page) && (e.protection & access) != 0;
+        if (e.start <= page || !e.stack || e.end - page > stack_most_) break;
+        is_there = (e.protection & access) != 0;
+        e.end = e.start;
+        e.start = page;
+        edit(Edit::put, e, allowed);
+        break;
+      }
+      return Tried::done;
     });
+    return is_there;
   }
   // locked: nobody changes the region; else it may be gone, and only a minor fault is done here.
   template <bool write, bool locked>
@@ -163,6 +215,10 @@ class Space {
     const std::uint64_t allowed = r->protection.load(relaxed);
     if ((allowed & (write ? kWrite : kRead)) == 0) return {no, 0};
     if (!locked && r->file != nullptr) return {no, 0};
+    if (prepares_ && r->file == nullptr && r->prepared.load(relaxed) == 0) {
+      if (!locked) return {no, 0};
+      r->prepared.store(1, relaxed);
+    }
     const bool large = may_be_large(*r, page);
     for (;;) {
       const auto place = table_.place(page, large);
@@ -270,8 +326,11 @@ class Space {
       drop(what.start, what.end, allowed);
     }
     if (in_place && Sync::kInPlace) {
-      for (std::size_t i = 0; i < old.size(); ++i)
+      for (std::size_t i = 0; i < old.size(); ++i) {
+        for (std::size_t k = 0; k < old.size(); ++k)
+          inherit(*old[i], after[i], *old[k], before[k]);
         old[i]->take(before[i], after[i]);
+      }
     } else {
       replace(hidden, before, after);
     }
@@ -291,11 +350,21 @@ class Space {
       r->gone.store(1, relaxed);  // as Region::gone says; where faults hold a lock, for nobody
       index.erase(r);
     }
-    for (const Extent<M>& e : fresh)
-      index.insert(made(e));
+    for (const Extent<M>& e : fresh) {
+      Region<M>* const r = made(e);
+      for (const Region<M>* h : hidden)
+        inherit(*r, e, *h, h->extent());
+      index.insert(r);
+    }
     for (Region<M>* r : hidden)
       index.retire(r);
     index.reclaim();
+  }
+  // Reverse maps know of a region that has pages of one that they knew of.
+  void inherit(Region<M>& to, const Extent<M>& pages, const Region<M>& from,
+               const Extent<M>& were) {
+    if (!prepares_ || were.start >= pages.end || were.end <= pages.start) return;
+    if (from.prepared.load(relaxed) != 0) to.prepared.store(1, relaxed);
   }
   // What changes frames alone: where a mark hides regions, copies take their place.
   template <class F>
@@ -328,6 +397,8 @@ class Space {
   Sync sync_;
   alignas(64) Pages table_;
   bool large_ = false;
+  bool prepares_ = false;
+  std::uint64_t stack_most_ = 0, stack_gap_ = 0;  // pages; no stack grows if the first is 0
   std::uint64_t heap_ = 0;
   alignas(64) typename M::template atomic<std::uint64_t> brk_;
 };

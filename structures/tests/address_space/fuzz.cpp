@@ -18,6 +18,7 @@ namespace {
 using namespace address_space_test;
 using M = NativeMachine;
 constexpr std::uint64_t kHeap = 60;
+constexpr std::uint64_t kStack = 24, kGap = 3;
 constexpr std::uint64_t kFar = 1 << 20;  // in tables of its own
 constexpr std::uint64_t kLarge = PageTable<M>::kLargePages;
 constexpr std::uint64_t kNear = kLarge;  // behind the heap
@@ -41,6 +42,9 @@ class Family {
     members_[0].engine->begin_heap(kHeap);
     if (large) members_[0].engine->use_large_pages();
     keep(*members_[0].engine);
+    members_[0].engine->use_stacks(kStack, kGap);
+    members_[0].model.use_stacks(kStack, kGap);
+    members_[0].engine->use_reverse_maps();
     for (int i = 0; i < operations; ++i) {
       Member& m = members_[random() % members_.size()];
       if (random() % 64 == 0) {
@@ -57,6 +61,10 @@ class Family {
         std::printf("%s: seed %u, operation %d: an entry where no region is\n", name, seed, i);
         return false;
       }
+      if (i % 16 == 0 && m.engine->unprepared() != 0) {
+        std::printf("%s: seed %u, operation %d: reverse maps lack a page\n", name, seed, i);
+        return false;
+      }
       if (got == want && same) continue;
       std::printf(
           "%s: seed %u, operation %d (kind %d, %llu-%llu): ok %d, %d; value %llu, %llu; "
@@ -67,6 +75,10 @@ class Family {
           same ? "agree" : "differ");
       print("engine", runs_of<Engine, M>(*m.engine, files_, 2));
       print("model", m.model.runs());
+      return false;
+    }
+    if (!std::ranges::any_of(members_, [](const Member& m) { return m.model.grown() != 0; })) {
+      std::printf("%s: seed %u: no stack grew\n", name, seed);
       return false;
     }
     if (large == (most_large_ != 0)) return true;
@@ -112,6 +124,7 @@ class Family {
     op.file = static_cast<int>(random() % 4) - 2;
     if (op.file < 0) op.file = -1;
     op.shared = op.file >= 0 && random() % 2 == 0;
+    op.stack = op.file < 0 && random() % 2 == 0;
     return op;
   }
   void keep(Engine& engine) {

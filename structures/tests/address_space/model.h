@@ -17,6 +17,7 @@ struct Step {
   std::uint64_t value = 0;
   int file = -1;  // its number
   bool shared = false;
+  bool stack = false;
 };
 struct Result {
   bool ok = true;
@@ -42,21 +43,28 @@ class Model {
     bool shared;
     bool own;  // has a value of its own
     std::uint64_t value;
+    bool stack = false;
   };
   struct Run {
     std::uint64_t start, end;
     std::uint32_t protection;
     int file;
     bool shared;
+    bool stack = false;
     bool operator==(const Run&) const = default;
   };
 
   explicit Model(std::uint64_t heap) : heap_(heap), brk_(heap) {}
+  void use_stacks(std::uint64_t most, std::uint64_t gap) {
+    stack_most_ = most;
+    stack_gap_ = gap;
+  }
 
   Result apply(const Step& op, Files& files) {
     switch (op.kind) {
       case Step::read:
       case Step::write: {
+        grow_to(op.start);
         const auto at = pages_.find(op.start);
         const bool writes = op.kind == Step::write;
         if (at == pages_.end() || (at->second.protection & (writes ? kWrite : kRead)) == 0)
@@ -71,7 +79,7 @@ class Model {
         return {};
       }
       case Step::map:
-        put(op.start, op.end, {op.protection, op.file, op.shared, false, 0});
+        put(op.start, op.end, {op.protection, op.file, op.shared, false, 0, op.stack});
         return {};
       case Step::unmap:
         remove(op.start, op.end);
@@ -103,12 +111,14 @@ class Model {
     }
     return {};
   }
+  int grown() const { return grown_; }  // how often a stack was
   std::vector<Run> runs() const {
     std::vector<Run> all;
     for (const auto& [page, p] : pages_) {
-      const Run r{page, page + 1, p.protection, p.file, p.shared};
+      const Run r{page, page + 1, p.protection, p.file, p.shared, p.stack};
       if (!all.empty() && all.back().end == page && all.back().protection == r.protection &&
-          all.back().file == r.file && all.back().shared == r.shared) {
+          all.back().file == r.file && all.back().shared == r.shared &&
+          all.back().stack == r.stack) {
         ++all.back().end;
       } else {
         all.push_back(r);
@@ -118,6 +128,18 @@ class Model {
   }
 
  private:
+  // A stack whose lowest page is above an unmapped one.
+  void grow_to(std::uint64_t page) {
+    const auto above = pages_.lower_bound(page);
+    if (above == pages_.end() || above->first == page || !above->second.stack) return;
+    if (above != pages_.begin() && std::prev(above)->first + 1 + stack_gap_ > page) return;
+    for (const Run& r : runs()) {
+      if (r.start != above->first || r.end - page > stack_most_) continue;
+      put(page, r.start, {r.protection, -1, false, false, 0, true});
+      ++grown_;
+      return;
+    }
+  }
   void put(std::uint64_t start, std::uint64_t end, const Page& page) {
     for (std::uint64_t p = start; p < end; ++p)
       pages_.insert_or_assign(p, page);
@@ -127,6 +149,8 @@ class Model {
   }
   std::map<std::uint64_t, Page> pages_;
   std::uint64_t heap_, brk_;
+  std::uint64_t stack_most_ = 0, stack_gap_ = 0;
+  int grown_ = 0;
 };
 
 // The same of an engine.
@@ -146,7 +170,8 @@ Result apply(Space& space, typename Space::Hand& h, const Step& op, File<M>* con
                     .end = op.end,
                     .protection = op.protection,
                     .shared = op.shared,
-                    .file = op.file < 0 ? nullptr : files[op.file]});
+                    .file = op.file < 0 ? nullptr : files[op.file],
+                    .stack = op.stack});
       break;
     case Step::unmap:
       space.unmap(h, op.start, op.end);
@@ -171,7 +196,7 @@ std::vector<Model::Run> runs_of(Space& space, File<M>* const* files, int count) 
     for (int i = 0; i < count; ++i) {
       if (e.file != nullptr && e.file == files[i]) file = i;
     }
-    all.push_back({e.start, e.end, e.protection, file, e.shared});
+    all.push_back({e.start, e.end, e.protection, file, e.shared, e.stack});
   }
   return all;
 }

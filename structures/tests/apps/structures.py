@@ -8,11 +8,13 @@ of speed. Exit status 1 if a test fails.
 """
 
 import math
+import re
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(1, str(Path(__file__).resolve().parents[3] / "tests/apps"))
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(1, str(ROOT / "tests/apps"))
 
 from programs import (
     FULL,
@@ -47,8 +49,32 @@ PROGRAMS = {
 }
 
 
+VARIANTS = re.findall(r'^VARIANT\("([^"]+)"', (ROOT / "structures/src/variants/list.def").read_text(), re.MULTILINE)
+
+
 def test_each_runs() -> None:
     each_runs(PROGRAMS)
+
+
+def test_each_variant_keeps_threads_apart() -> None:
+    need(len(VARIANTS) > 10, f"the list has {VARIANTS}")
+    for lock in (*VARIANTS, "pthread"):
+        start = f"variants --lock {lock} --slots 64 --seconds 0.04"
+        for line, kinds in (
+            ("--work pairs --tails 0.02 --threads 3 --writes 0.2 --inside 20", ("read", "write")),
+            ("--work interference --tails 0.02 --threads 3 --locks 200", ("read",)),
+            ("--work locktorture --read-hold 0.002 --write-hold 0.002", ("read", "write")),
+        ):
+            try:
+                sound(values(f"{start} {line}"), kinds)
+            except AssertionError as error:
+                raise AssertionError(f"{start} {line}: {error}") from None
+
+
+def test_variants_run_each_work() -> None:
+    for work, kinds in (("rwbench", ("read", "write")), ("alternator", ("read",))):
+        line = f"variants --lock bravo-2d --work {work} --seconds 0.05 --tails 0.05 --threads 2 --writes 0.3"
+        sound(values(line), kinds)
 
 
 def test_each_range_lock() -> None:
@@ -75,6 +101,7 @@ WORKLOADS = (
     "malloc",
     "psearchy",
     "dedup",
+    "stack",
 )
 
 
@@ -279,7 +306,7 @@ def test_a_range_needs_less_than_locks_in_nodes() -> None:
 STRUCTURES = {
     "list": ("rlu", "rlu_deferred", "rcu_memb_call", "rcu_bp_sync", "harris_leaky", "harris_hazard", "rwlock", "mutex"),
     "hash": ("rlu", "rlu_deferred", "rcu_qsbr_call", "rcu_qsbr_sync", "harris_hazard", "rculfhash", "rwlock", "mutex"),
-    "double": ("rlu", "rlu_deferred", "rwlock", "mutex"),
+    "double": ("rlu", "rlu_deferred", "rcu_memb_call", "rcu_qsbr_call", "rwlock", "mutex"),
     "resizable": ("rlu", "rlu_deferred", "triplett", "rculfhash"),
     "citrus": ("rlu", "rlu_deferred", "rcu_memb", "rcu_qsbr", "rwlock", "mutex"),
 }
@@ -330,8 +357,12 @@ def test_ldubench() -> None:
     trace = f" --trace {apps}/traces/build.proctrace.gz"
     for mix in (
         "aim7",
+        "aim7 --work 1 --crossover 2",
         "exim",
+        "exim --work 1 --spool 2",
         "lmbench",
+        "lmbench-exec",
+        "lmbench-sh",
         "trace" + trace,
         "exim --memory",
         "trace --memory" + trace,
@@ -345,8 +376,9 @@ def test_ldubench() -> None:
                 need(name == "pldu" or found[f"pldu_to_{name}"] > 0, f"no ratio to {name}: {found}")
                 times = [found[f"{name}_{kind}"] for kind in ("user", "system", "idle")]
                 need(0 < sum(times) < 1.6 and min(times) >= 0, f"{name}: processors' time: {found}")
-                for kind in ("file", "anonymous"):
+                for kind in ("file", "anonymous", "spool"):
                     need(0 <= found[f"{name}_wait_{kind}"] <= 1, f"{name}: time in waits: {found}")
+                need("--crossover" not in mix or found[f"{name}_users"] in (1, 2), f"{name}: users: {found}")
             # What lives for a moment is mostly taken back before anybody looks.
             if mix == "exim":
                 need(found["pldu_absorbed"] > 0.3, f"nothing was absorbed: {found}")
@@ -407,6 +439,9 @@ def test_bad_input() -> None:
                 "ldubench --mix trace": "--trace",
                 f"ldubench --mix trace --trace {apps}/traces/grow.py": "lockswap-process-trace 1",
                 "ldubench --reads 1": "--reads",
+                "ldubench --mix lmbench --work 1": "--work",
+                "ldubench --spool 2": "--spool",
+                "ldubench --mix exim --crossover 2": "--crossover",
             }
         )
 

@@ -7,6 +7,7 @@
 //
 // What threads do, as words; ranges are [0, 4), protections r and w (nothing: none):
 //   m0-4rw s0-4rw f0-4rw   maps anonymous memory; a file, shared; a file, private
+//   g0-4rw                 maps memory as a stack, which grows downwards when it is accessed there
 //   u0-4 p0-4r d0-4        unmaps, protects, discards
 //   R1 W1                  reads, writes page 1 (what is written says which operation it was)
 //   b3                     the heap, which begins at page 1, ends at 3
@@ -174,6 +175,7 @@ Word parse(std::string word, std::uint64_t number) {
                           : Step::map;
   if (kind == 's' || kind == 'f') op.file = 0;
   op.shared = kind == 's';
+  op.stack = kind == 'g';
   return op;
 }
 
@@ -183,8 +185,11 @@ struct Script {
   std::vector<std::string> threads;
 };
 
-// The region that was found last is kept; pages may be large.
-enum class Extra : std::uint8_t { none, kept, large };
+// The region that was found last is kept; pages may be large; stacks grow; reverse maps have to
+// know of each region.
+enum class Extra : std::uint8_t { none, kept, large, stacks, prepared };
+// A stack has three pages at most, and leaves one below it free.
+constexpr std::uint64_t kStackMost = 3, kStackGap = 1;
 
 template <class M, template <class> class Design>
 class World {
@@ -219,12 +224,15 @@ class World {
   void setup() {
     done_.clear();
     models_ = {};
+    if (extra_ == Extra::stacks) models_.parent.use_stacks(kStackMost, kStackGap);
     file_ = new (file_bytes_) File<M>(first_of(0));
     engine_ = made(engine_bytes_);
     if constexpr (requires { engine_->sync().index().keep_last(); }) {
       if (extra_ == Extra::kept) engine_->sync().index().keep_last();
     }
     if (extra_ == Extra::large) engine_->use_large_pages();
+    if (extra_ == Extra::stacks) engine_->use_stacks(kStackMost, kStackGap);
+    if (extra_ == Extra::prepared) engine_->use_reverse_maps();
     for (std::size_t i = 0; i < threads_.size(); ++i)
       hands_[i] = new (hand_bytes_[i]) Hand(engine_->sync());
     if (forks_) {
@@ -263,6 +271,8 @@ class World {
       machine.fail("no order of the operations gives these answers and these regions");
     if (engine_->strays() != 0 || (forks_ && child_->strays() != 0))
       machine.fail("an entry where no region is");
+    if (extra_ == Extra::prepared && engine_->unprepared() != 0)
+      machine.fail("reverse maps do not know of a region that has a page");
     if (forks_) {
       child_hand_->~Hand();
       child_->~Engine();
@@ -342,6 +352,20 @@ const Script kScripts[] = {
     {"discard", "m0-4rw W1 W2", {"d0-4", "R1 R2"}},
     {"brk", "b3 W1", {"b2", "W2 R1"}},
     {"brk-twice", "b3", {"b2 W1", "b4 W3"}},
+};
+// Stacks that grow: twice at once, beside an operation on what it has or needs, or past its end.
+// A stack grows before the access that made it grow, so another thread may find it grown already.
+const Script kStackScripts[] = {
+    {"stack", "g3-4rw", {"W1 R2", "W2 R1"}},        {"stack-unmap", "g2-4rw", {"W1 R1", "u1-3 R3"}},
+    {"stack-map", "g3-4rw", {"W2 R1", "m1-2r R1"}}, {"stack-protect", "g2-4rw", {"W1 R1", "p2-4r"}},
+    {"stack-limit", "g3-4rw", {"W2 R0", "W1"}},
+};
+// The first fault in a region has to make it known, and parts of one that was known are.
+const Script kPreparedScripts[] = {
+    {"prepare", "m0-4rw", {"W0 R1", "W2 R0"}},
+    {"prepare-split", "m0-4rw W0", {"u1-2", "W0 W3"}},
+    {"prepare-boundary", "m0-2rw m2-4r W1", {"p1-2r", "W0 R1"}},
+    {"prepare-replaced", "m0-4rw", {"u0-4 m0-4rw", "W1 R1"}},
 };
 // Three threads.
 const Script kThreeScripts[] = {
@@ -477,6 +501,10 @@ void add_design(Cases& cases, const char* design) {
   constexpr bool kHasBonsai = std::is_same_v<typename Design<Flat>::Index, RcuIndex<Flat>>;
   using Fixed = std::conditional_t<kHasBonsai, FixedBounds, Flat>;  // or some have too many atoms
   add_case<Fixed, Design>(cases, design, kHasBonsai ? kSmallForkFills : kForkFills);
+  for (const Script& s : kStackScripts)
+    add_case<Fixed, Design>(cases, design, s, Extra::stacks);
+  for (const Script& s : kPreparedScripts)
+    add_case<Fixed, Design>(cases, design, s, Extra::prepared);
   for (const Script& s : kThreeScripts)
     add_case<Flat, Design>(cases, design, s);
   add_case<Wide, Design>(cases, design, kDirectory);

@@ -9,6 +9,7 @@ Cases all_cases() {
   add_ldu_cases(cases);
   add_address_space_cases(cases);
   add_rlu_cases(cases);
+  add_variant_cases(cases);
   mark_contained(cases);
   return cases;
 }

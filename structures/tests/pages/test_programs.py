@@ -45,6 +45,7 @@ class Program:
 
 PROGRAMS = [
     Program("docs/rlu.md", 0, "0 1 2 3 4 5 6 8 9", libraries=True),
+    Program("docs/rlu.md", 1, "2 1", "pages/rcu_list.c", libraries=True),
     Program("docs/rlu-structures.md", 0, "100 started, 0 lost", "pages/jobs.cpp", libraries=True),
     Program("docs/bonsai.md", 0, "found some, in order yes", "bonsai/tutorial.cpp"),
     Program("docs/bonsai.md", 1, "at most all, then 100", "pages/over_liburcu.cpp", links="-lurcu-memb"),

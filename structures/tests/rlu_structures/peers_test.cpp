@@ -5,6 +5,7 @@
 #include "rlu/guarded_sets.h"
 #include "rlu/harris_michael.h"
 #include "rlu/rcu_citrus.h"
+#include "rlu/rcu_double_list.h"
 #include "rlu/rcu_sets.h"
 #include "rlu/rculfhash.h"
 #include "rlu/triplett.h"
@@ -16,12 +17,13 @@ using namespace bench;
 
 template <class S>
 class Peer : public testing::Test {};
-using Peers = testing::Types<RcuHash<Memb, Freeing::call>, RcuHash<Memb, Freeing::wait>,
-                             RcuHash<Qsbr, Freeing::call>, RcuHash<Qsbr, Freeing::wait>,
-                             RcuHash<Bp, Freeing::call>, RcuHash<Bp, Freeing::wait>,
-                             HarrisMichaelHash<Leak>, HarrisMichaelHash<Hazards>, RcuLfHash<Memb>,
-                             TriplettHash<Memb>, RcuCitrus<Memb>, RcuCitrus<Qsbr>,
-                             Guarded<PlainHash>, Guarded<PlainTree>, Guarded<PlainDoubleList>>;
+using Peers = testing::Types<
+    RcuHash<Memb, Freeing::call>, RcuHash<Memb, Freeing::wait>, RcuHash<Qsbr, Freeing::call>,
+    RcuHash<Qsbr, Freeing::wait>, RcuHash<Bp, Freeing::call>, RcuHash<Bp, Freeing::wait>,
+    RcuDoubleList<Memb, Freeing::call>, RcuDoubleList<Memb, Freeing::wait>,
+    RcuDoubleList<Qsbr, Freeing::call>, HarrisMichaelHash<Leak>, HarrisMichaelHash<Hazards>,
+    RcuLfHash<Memb>, TriplettHash<Memb>, RcuCitrus<Memb>, RcuCitrus<Qsbr>, Guarded<PlainHash>,
+    Guarded<PlainTree>, Guarded<PlainDoubleList>>;
 TYPED_TEST_SUITE(Peer, Peers);
 
 TYPED_TEST(Peer, IsASet) { expect_set<TypeParam>(4, 1); }

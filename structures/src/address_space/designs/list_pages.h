@@ -1,6 +1,7 @@
-// list-pages: faults lock their page, and every operation but fork first tries with its own pages
-// and one more on each side. Beyond the range-lock paper, which tries mprotect alone, with all of
-// its region, and leaves mmap, munmap and brk to future work (sections 5 and 8).
+// list-pages: faults lock their page, and every operation but fork and the growth of a stack first
+// tries with its own pages and one more on each side. Beyond the range-lock paper, which tries
+// mprotect alone, with all of its region, and leaves mmap, munmap and brk to future work (sections
+// 5 and 8).
 //
 // Idea: an operation that neither makes nor ends a region changes the mapping of its own pages and
 //   nothing else: it moves the bounds of regions that have a page in its range or touch it, within
@@ -37,7 +38,8 @@ class ListPages : public Speculative<M> {
   }
   template <class Body>
   void change(Hand& h, Change kind, std::uint64_t start, std::uint64_t end, Body body) {
-    if (kind != Change::fork && is_done_in_place(h.attempts[kind], start, end, body)) return;
+    const bool takes_all = kind == Change::fork || kind == Change::grow;
+    if (!takes_all && is_done_in_place(h.attempts[kind], start, end, body)) return;
     const typename M::Range held(lock_, 0, kPages, false);
     body(Allowed{true, 0, kPages});
   }

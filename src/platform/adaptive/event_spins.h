@@ -1,0 +1,236 @@
+// How long a thread that waits for a condition spins before it sleeps, if it is the only waiter.
+//
+// Two threads that hand work to each other are each the other's only waiter. Through the kernel a
+// hand-off takes a sleep and a wake-up, between two running threads a fraction of a microsecond.
+// But most waits for conditions are long, and what a thread spins then is lost. So it is learned,
+// by the condition variable's address:
+//
+// - A condition variable is hot if the last spin succeeded within kShort. Then a thread spins for
+//   kShort, the price of a sleep.
+// - It has an account of processor time. A spin that succeeds pays in what the sleep would have
+//   taken, less its own time, and one that fails is paid from it. If the account covers that, a
+//   thread spins for twice the mean wait: a thread that is interrupted leaves both sides asleep.
+//
+// Nothing is hot by itself. A spin succeeds only if the other side is awake, and while both sleep
+// whenever the other one waits, spins fail. The kernel may also keep both on one processor, for as
+// long as one of them sleeps, and needs some ticks to part them if neither does. So there are
+// trials: for a while, all threads that are the only waiters spin for twice the mean wait, where
+// that has been short. A trial after which nothing is hot is followed by one that lasts twice as
+// long, after kPause times its own length; once they are kMostDoubled long, only the pause grows.
+// So what fails takes a twentieth of a processor at most, and soon a thousandth. Where waits are
+// long, no thread ever spins.
+//
+// A spin that lasts is counted (spinning_threads.h). Threads with real-time policies make none.
+//
+// Updates that two threads make at once may be lost: they decide nothing but times.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "platform/adaptive/spinning_threads.h"
+#include "platform/adaptive/spins.h"
+#include "platform/address_table.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/real_time.h"
+
+namespace lockswap {
+
+struct EventMachine {
+  static std::uint64_t now() noexcept { return monotonic_ns(); }
+  static bool has_real_time_policy() noexcept { return lockswap::has_real_time_policy(); }
+};
+
+// One for each wait, by a thread that is the only waiter. While more() it pauses and polls, and it
+// calls succeeded() if that was enough, or sleeps() before it sleeps. It is gone when the wait is
+// over.
+template <class Machine>
+class SpinsForEvents {
+ public:
+  // Nanoseconds, all of them.
+  static constexpr std::uint32_t kSleep = 4'000;  // what a sleep and its wake-up take, of two CPUs
+  static constexpr std::uint32_t kShort = kSleep;
+  static constexpr std::uint32_t kMostDebt = 4 * kShort;
+  static constexpr std::uint32_t kRepaid = kSleep / 20;  // of a debt, by a sleep
+  static constexpr std::uint32_t kPerPause = 200;        // the longest spin, for LOCKSWAP_SPIN=1
+  static constexpr std::uint32_t kLongest = 5'000'000;
+  static constexpr std::uint32_t kPausesPerLook = 32;  // at the clock
+  static constexpr std::uint32_t kSoon = 500;          // a spin that succeeds before the first look
+  static constexpr std::uint32_t kSeldom = 8;          // one sleep in this many is timed
+  static constexpr std::uint64_t kFirstTrial = 10'000'000;            // after the first short wait
+  static constexpr std::uint64_t kTrial = 20'000'000;                 // how long that lasts
+  static constexpr std::uint64_t kPause = 20;                         // times the trial before it
+  static constexpr std::uint32_t kMostDoubled = 4, kMostPauses = 10;  // how often each doubles
+  static constexpr std::uint64_t kMostSaved = 300'000'000;            // in an account
+  static constexpr std::uint64_t kSettle = 1'000'000;  // what is left of a trial that succeeds
+
+  explicit SpinsForEvents(const void* at) noexcept
+      : cell_(cells_[at]), longest_(longest()), known_(cell_.load(relaxed)) {
+    if (longest_ != 0) plan_ = plan();  // relaxed, here and below: see the head
+  }
+  ~SpinsForEvents() noexcept {
+    if (counted_) SpinningThreads::leave();
+    if (longest_ != 0) learn();
+  }
+  SpinsForEvents(const SpinsForEvents&) = delete;
+  SpinsForEvents& operator=(const SpinsForEvents&) = delete;
+
+  bool begins() const noexcept { return plan_ != 0; }
+  bool more() noexcept {
+    if (plan_ == 0) return false;
+    return ++pauses_ % kPausesPerLook != 0 || goes_on();
+  }
+  void succeeded() noexcept { succeeded_ = true; }
+  void sleeps() noexcept {
+    if (longest_ == 0) return;
+    sleeps_ = true;
+    is_timed_ = begin_ != 0 || known_.turn == 0 || known_.account > 0;
+    if (is_timed_ && begin_ == 0) begin_ = Machine::now();
+  }
+
+  // For tests: forgets what a condition variable, or another one that has the same cell, has
+  // taught; and all trials as well. Returns whether it is hot.
+  static void forget_cell(const void* at) noexcept { cells_[at].store(0, relaxed); }
+  static void forget(const void* at) noexcept {
+    forget_cell(at);
+    trial_ends_.store(0, relaxed);
+    next_trial_.store(0, relaxed);
+    doubled_.store(0, relaxed);
+  }
+  static bool is_hot(const void* at) noexcept { return Known(cells_[at].load(relaxed)).is_hot; }
+
+ private:
+  using Cell = NativeAtomic<std::uint64_t>;
+  // A cell: the account, above the debt that it may have (32 bits), the mean wait (28), whether the
+  // condition variable is hot (1), and which turn of kSeldom it is (3).
+  struct Known {
+    explicit Known(std::uint64_t v) noexcept
+        : account(v == 0 ? 0 : static_cast<std::int64_t>(v >> 32) - kMostDebt),
+          mean(v >> 4 & kMostMean),
+          is_hot((v >> 3 & 1) != 0),
+          turn(v % kSeldom) {}
+    std::uint64_t value() const noexcept {
+      return static_cast<std::uint64_t>(account + kMostDebt) << 32 | mean << 4 |
+             std::uint64_t{is_hot} << 3 | turn;
+    }
+    void book(std::int64_t more, std::uint64_t most) noexcept {
+      account = std::clamp<std::int64_t>(account + more, -std::int64_t{kMostDebt},
+                                         static_cast<std::int64_t>(most));
+    }
+    // By a quarter, so that a few waits are enough.
+    void waited(std::uint64_t ns) noexcept {
+      ns = std::min(ns, kMostMean);
+      mean = mean == 0 ? ns : ns > mean ? mean + (ns - mean) / 4 : mean - (mean - ns) / 4;
+    }
+    static constexpr std::uint64_t kMostMean = (1u << 28) - 1;
+    std::int64_t account;
+    std::uint64_t mean;
+    bool is_hot;
+    std::uint64_t turn;
+  };
+  static_assert(kSeldom == 1u << 3);
+
+  static std::uint64_t longest() noexcept {
+    return std::min<std::uint64_t>(std::uint64_t{Spins::most()} * kPerPause, kLongest);
+  }
+  bool waits_are_short() const noexcept { return known_.mean != 0 && known_.mean <= longest_; }
+
+  std::uint64_t plan() const noexcept {
+    const std::uint64_t all = std::clamp<std::uint64_t>(2 * known_.mean, longest_ / kTry, longest_);
+    const bool is_covered = known_.account >= static_cast<std::int64_t>(all);
+    if (waits_are_short() && (is_covered || trial_ends_.load(relaxed) != 0)) return all;
+    const bool has_credit = known_.account > -std::int64_t{kMostDebt};
+    return known_.is_hot && has_credit ? std::min<std::uint64_t>(kShort, longest_) : 0;
+  }
+
+  // Called at each look at the clock. Returns false if the thread has to sleep.
+  [[gnu::noinline]] bool goes_on() noexcept {
+    const std::uint64_t now = Machine::now();
+    if (begin_ == 0) begin_ = now - 2 * kSoon;
+    took_ = now - begin_;
+    if (took_ < plan_ && (took_ < kShort || counted_ || enter())) return true;
+    plan_ = 0;
+    return false;
+  }
+  bool enter() noexcept {
+    return counted_ = !Machine::has_real_time_policy() && SpinningThreads::enter();
+  }
+
+  void learn() noexcept {
+    const std::uint64_t was = known_.value();
+    if (succeeded_) {
+      succeeds(std::max<std::uint64_t>(took_, kSoon));
+    } else {
+      if (pauses_ != 0) fails(took_);
+      if (sleeps_ && known_.account < 0) known_.book(kRepaid, 0);
+      if (is_timed_) slept(Machine::now());
+      known_.turn = (known_.turn + 1) % kSeldom;
+    }
+    if (known_.value() != was) cell_.store(known_.value(), relaxed);
+  }
+  void succeeds(std::uint64_t took) noexcept {
+    known_.book(std::int64_t{kSleep} - static_cast<std::int64_t>(took), kMostSaved);
+    known_.waited(took);
+    if (took > kShort) ends_trial(begin_ + took);
+    if (took > kShort || known_.is_hot) return;
+    known_.is_hot = true;
+    if (const std::uint64_t ends = trial_ends_.load(relaxed); ends != 0) {
+      doubled_.store(0, relaxed);
+      trial_ends_.store(std::min(ends, Machine::now() + kSettle), relaxed);
+    }
+  }
+  // What fails in a trial that the account doesn't cover is paid by the time to the next one.
+  void fails(std::uint64_t took) noexcept {
+    known_.is_hot = false;
+    if (trial_ends_.load(relaxed) == 0 || known_.account > 0)
+      known_.book(-static_cast<std::int64_t>(took), kMostSaved);
+  }
+  void slept(std::uint64_t now) noexcept {
+    known_.waited(now - begin_);
+    if (!known_.is_hot && waits_are_short()) begins_or_ends_trial(now);
+  }
+
+  // Ends one that is over.
+  static void ends_trial(std::uint64_t now) noexcept {
+    const std::uint64_t ends = trial_ends_.load(relaxed);
+    if (ends != 0 && now >= ends) trial_ends_.store(0, relaxed);
+  }
+  // The same, and begins one that is due.
+  static void begins_or_ends_trial(std::uint64_t now) noexcept {
+    std::uint64_t next = next_trial_.load(relaxed);
+    if (trial_ends_.load(relaxed) != 0) {
+      ends_trial(now);
+    } else if (next == 0) {
+      next_trial_.store(now + kFirstTrial, relaxed);
+    } else if (now >= next) {
+      const std::uint32_t doubled = doubled_.load(relaxed);
+      if (!next_trial_.compare_exchange(next, now + (kPause * kTrial << doubled), relaxed)) return;
+      doubled_.store(std::min(doubled + 1, kMostPauses), relaxed);
+      trial_ends_.store(now + (kTrial << std::min(doubled, kMostDoubled)), relaxed);
+    }
+  }
+
+  static constexpr std::uint32_t kTry = 8;  // of the longest spin, the shortest one of a trial
+
+  static inline constinit AddressTable<Cell, 256> cells_{};
+  alignas(64) static inline constinit NativeAtomic<std::uint64_t> trial_ends_{};  // 0: none
+  static inline constinit NativeAtomic<std::uint64_t> next_trial_{};
+  static inline constinit NativeAtomic<std::uint32_t> doubled_{};  // how often both are
+
+  Cell& cell_;
+  const std::uint64_t longest_;
+  Known known_;
+  std::uint64_t plan_ = 0;   // how long it spins at most
+  std::uint64_t begin_ = 0;  // of the wait; 0: not known
+  std::uint64_t took_ = 0;   // at the last look at the clock
+  std::uint32_t pauses_ = 0;
+  bool counted_ = false;
+  bool succeeded_ = false;
+  bool sleeps_ = false;
+  bool is_timed_ = false;
+};
+
+using EventSpins = SpinsForEvents<EventMachine>;
+
+}  // namespace lockswap

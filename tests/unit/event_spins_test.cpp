@@ -1,0 +1,171 @@
+// Whether the only waiter of a condition variable spins: by what that has brought, and at what
+// price.
+#include "platform/adaptive/event_spins.h"
+
+#include <cstdint>
+#include <gtest/gtest.h>
+
+#include "platform/process.h"
+#include "platform/processors.h"
+
+namespace lockswap {
+namespace {
+
+// A pause takes as long as on a processor of today. Time passes when a test says so.
+struct Hours {
+  static constexpr std::uint64_t kPause = 25;
+  static std::uint64_t now() { return time; }
+  static bool has_real_time_policy() { return is_real_time; }
+  static inline std::uint64_t time = 0;
+  static inline bool is_real_time = false;
+};
+using TestedSpins = SpinsForEvents<Hours>;
+
+class EventSpinsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Process::stamp();
+    Spins::prepare(kMost, kTwo);
+    TestedSpins::forget(&at_);
+    Hours::time = 1'000'000'000;
+    Hours::is_real_time = false;
+    spun_ = 0;
+    ASSERT_EQ(SpinningThreads::count(), 0u);
+  }
+  void TearDown() override {
+    Spins::prepare(0, kTwo);
+    EXPECT_EQ(SpinningThreads::count(), 0u);
+  }
+
+  // A wait that ends after that many nanoseconds if the thread spins, and if it sleeps. Returns
+  // whether the spin was enough.
+  bool wait(std::uint64_t awake, std::uint64_t asleep) {
+    TestedSpins spins(&at_);
+    const std::uint64_t begin = Hours::time;
+    while (spins.more()) {
+      Hours::time += Hours::kPause;
+      if (Hours::time - begin < awake) continue;
+      spins.succeeded();
+      spun_ += Hours::time - begin;
+      return true;
+    }
+    spun_ += Hours::time - begin;
+    spins.sleeps();
+    Hours::time += asleep;
+    return false;
+  }
+  // Waits for that long; returns how many of them were over by a spin.
+  unsigned wait_for(std::uint64_t ns, std::uint64_t awake, std::uint64_t asleep) {
+    unsigned n = 0;
+    for (const std::uint64_t end = Hours::time + ns; Hours::time < end;)
+      n += wait(awake, asleep);
+    return n;
+  }
+
+  static constexpr std::uint32_t kMost = 500;
+  static constexpr Processors kTwo{.allowed = 2};
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  static constexpr std::uint64_t kSecond = 1'000'000'000;
+  std::uint64_t at_ = 0;    // the condition variable
+  std::uint64_t spun_ = 0;  // nanoseconds
+};
+
+TEST_F(EventSpinsTest, NothingIsSpunForBeforeATrial) {
+  EXPECT_EQ(wait_for(TestedSpins::kFirstTrial, 300, 5'000), 0u);
+  EXPECT_EQ(spun_, 0u);
+}
+
+TEST_F(EventSpinsTest, ATrialFindsOutThatItPays) {
+  wait_for(2 * TestedSpins::kFirstTrial, 300, 5'000);
+  EXPECT_TRUE(TestedSpins::is_hot(&at_));
+  for (int i = 0; i < 100; ++i)
+    EXPECT_TRUE(wait(300, 5'000));
+}
+
+TEST_F(EventSpinsTest, AfterASuccessTheTrialIsSoonOver) {
+  wait_for(2 * TestedSpins::kFirstTrial, 300, 5'000);
+  ASSERT_TRUE(TestedSpins::is_hot(&at_));
+  wait_for(2 * TestedSpins::kSettle, 300, 5'000);
+  std::uint64_t other = 0;
+  TestedSpins::forget_cell(&other);
+  TestedSpins spins(&other);
+  EXPECT_FALSE(spins.begins());
+}
+
+TEST_F(EventSpinsTest, WhereWaitsAreLongNobodySpins) {
+  wait_for(10 * kSecond, kNever, 150'000);
+  EXPECT_EQ(spun_, 0u);
+}
+
+TEST_F(EventSpinsTest, WhatBringsNothingTakesATwentieth) {
+  wait_for(kSecond, kNever, 5'000);
+  EXPECT_GT(spun_, 0u);
+  EXPECT_LE(spun_, kSecond / 15);
+  wait_for(19 * kSecond, kNever, 5'000);
+  EXPECT_LE(spun_, 20 * kSecond / 20);
+  wait_for(300 * kSecond, kNever, 80'000);
+  spun_ = 0;
+  wait_for(400 * kSecond, kNever, 80'000);
+  EXPECT_LE(spun_, 400 * kSecond / 1000);
+}
+
+TEST_F(EventSpinsTest, SpinsThatSucceedLateDontMakeItHot) {
+  wait_for(20 * kSecond, 2 * TestedSpins::kShort, 5'000);
+  EXPECT_FALSE(TestedSpins::is_hot(&at_));
+  EXPECT_LE(spun_, 20 * kSecond / 20);
+}
+
+TEST_F(EventSpinsTest, AnInterruptionIsPaidFromTheAccount) {
+  wait_for(2 * TestedSpins::kFirstTrial, 300, 5'000);
+  for (int i = 0; i < 10'000; ++i)
+    ASSERT_TRUE(wait(300, 5'000));
+  EXPECT_FALSE(wait(kNever, 3'000'000));
+  EXPECT_FALSE(TestedSpins::is_hot(&at_));
+  // Once waits are known to be short again.
+  unsigned i = 0;
+  while (!wait(300, 5'000))
+    ASSERT_LT(++i, 32u);
+  EXPECT_TRUE(TestedSpins::is_hot(&at_));
+}
+
+TEST_F(EventSpinsTest, TheAccountIsNotMoreThanWasSaved) {
+  const std::uint64_t saved = wait_for(TestedSpins::kFirstTrial * 3 / 2, 300, 5'000);
+  ASSERT_GT(saved, 0u);
+  spun_ = 0;
+  for (int i = 0; i < 20'000; ++i)
+    wait(kNever, 5'000);
+  EXPECT_GT(spun_, 0u);
+  EXPECT_LE(spun_, saved * TestedSpins::kSleep + TestedSpins::kTrial);
+}
+
+TEST_F(EventSpinsTest, ThreadsWithRealTimePoliciesMakeNoLongSpins) {
+  Hours::is_real_time = true;
+  wait_for(TestedSpins::kFirstTrial, kNever, 5'000);
+  for (int i = 0; i < 1'000; ++i) {
+    spun_ = 0;
+    wait(kNever, 5'000);
+    EXPECT_LE(spun_, TestedSpins::kShort + 2 * TestedSpins::kPausesPerLook * Hours::kPause);
+  }
+}
+
+TEST_F(EventSpinsTest, NotMoreSpinThanProcessorsAreLeft) {
+  wait_for(TestedSpins::kFirstTrial, kNever, 5'000);
+  ASSERT_TRUE(SpinningThreads::enter());
+  for (int i = 0; i < 1'000; ++i) {
+    spun_ = 0;
+    wait(kNever, 5'000);
+    EXPECT_LE(spun_, TestedSpins::kShort + 2 * TestedSpins::kPausesPerLook * Hours::kPause);
+  }
+  SpinningThreads::leave();
+}
+
+TEST_F(EventSpinsTest, NobodySpinsOnOneProcessor) {
+  Spins::prepare(kMost, {.allowed = 1});
+  EXPECT_EQ(wait_for(kSecond, 300, 5'000), 0u);
+  Spins::prepare(0, kTwo);
+  EXPECT_EQ(wait_for(kSecond, 300, 5'000), 0u);
+  EXPECT_EQ(spun_, 0u);
+}
+
+}  // namespace
+}  // namespace lockswap
