@@ -83,6 +83,7 @@ class rcu_obj_base {
   rcu_obj_base() = default;
   /// Of a copy nothing is retired.
   rcu_obj_base(const rcu_obj_base& /*other*/) noexcept {}
+  /// What was retired stays so.
   rcu_obj_base& operator=(const rcu_obj_base& /*other*/) noexcept { return *this; }
   ~rcu_obj_base() = default;
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include <lockswap/rlu_rcu.h>
 #include <lockswap/rlu_rculist.h>
 
 struct job {
