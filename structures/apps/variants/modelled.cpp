@@ -1,6 +1,5 @@
 // lockswap-model-variants: the locks of src/variants/list.def on a modelled machine, in virtual
 // time, for the machines that this one is not (predict/session.h).
-#include "locks/common/events.h"
 #include "multicore/cost/platform.h"
 #include "predict/rw_locks.h"
 #include "predict/session.h"
