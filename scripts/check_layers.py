@@ -69,7 +69,7 @@ OTHERS = {
     "structures/src/variants": ["src/platform", "src/wait", "src/readers", "src/locks"],
     "structures/apps": [
         *("src/platform", "src/wait", "src/reclaim", "src/range", "include/lockswap", "apps"),
-        *("src/readers", "src/posix", "src/ops", "structures/src/variants"),
+        *("src/readers", "src/posix", "src/ops", "structures/src/variants", "src/multicore", "predict"),
         *("structures/src/rlu", "structures/src/address_space", "structures/include/lockswap"),
     ],
     # The structures in the cost model.

@@ -18,12 +18,14 @@
 //   bit 0      kClosed: a writer is in, or at the head and waits for readers
 //   bit 1      kHeadSleeps: somebody sleeps until it is open
 //   bit 2      kDrainSleeps: the writer sleeps until the readers have left
-//   bits 3..   readers
+//   bit 3      kHeadReads: the head of the queue is a reader, which gets in by the writer's release
+//   bits 4..   readers
 // Invariants: the mutex is held by threads that wait, and by those that are in under Gate alone.
-//   Once the word is closed only its writer opens it.
+//   Once the word is closed only its writer opens it. kHeadReads is set only while it is closed.
 // Fairness: FairQueue: first come, first served, and readers that follow each other share. Rwsem:
-//   writers first; those that sleep go in turn. Gate: writers in turn; readers when it is open.
-// Space: 2^29 readers.
+//   writers that run come first, but a release lets a reader in that is at the head. Gate: writers
+//   in turn; readers when it is open.
+// Space: 2^28 readers.
 // Deviations: in Mellor-Crummey and Scott's lock a reader keeps its node in the queue while it
 //   reads. POSIX lets any thread end a read hold, and a reader stop waiting, so here the node goes
 //   back at the entry, and readers are counted. A program can't see whether the owner of a lock
@@ -64,7 +66,7 @@ class QueuedRw {
   bool read_wait(std::uint32_t, const Deadline* deadline) noexcept {
     if constexpr (kRules.readers_queue) {
       if (!to_head(deadline)) return enter();  // the head may be about to pass the queue on
-      const bool in = enter_when_open(deadline);
+      const bool in = wait_at_head(deadline);
       queue_.unlock();
       return in;
     }
@@ -137,8 +139,9 @@ class QueuedRw {
   static constexpr std::uint32_t kClosed = 1;
   static constexpr std::uint32_t kHeadSleeps = 2;
   static constexpr std::uint32_t kDrainSleeps = 4;
-  static constexpr std::uint32_t kFlags = kHeadSleeps | kDrainSleeps;
-  static constexpr std::uint32_t kReader = 8;
+  static constexpr std::uint32_t kHeadReads = 8;
+  static constexpr std::uint32_t kFlags = kHeadSleeps | kDrainSleeps | kHeadReads;
+  static constexpr std::uint32_t kReader = 16;
   static constexpr std::uint32_t kHeadChannel = 1;
   static constexpr std::uint32_t kDrainChannel = 2;
   static bool is_open(std::uint32_t v) noexcept { return (v & kClosed) == 0; }
@@ -183,6 +186,25 @@ class QueuedRw {
     queue_.lock();
     return true;
   }
+  // Called by a reader at the head of the queue.
+  bool wait_at_head(const Deadline* deadline) noexcept {
+    std::uint32_t v = word_.load(relaxed);
+    do {
+      if (enter()) return true;
+      v = word_.load(relaxed);
+      // relaxed: the wait below acquires.
+    } while (is_open(v) || !word_.compare_exchange(v, v | kHeadReads, relaxed));
+    const auto is_in = [](std::uint32_t now) { return (now & kHeadReads) == 0; };
+    // acquire: pairs with open.
+    if (W::until(word_, acquire, kHeadSleeps, kHeadChannel, deadline, is_in)) return true;
+    v = word_.load(acquire);  // if it is in after all, as above
+    while (!is_in(v)) {
+      // relaxed: nothing was read under the lock.
+      if (word_.compare_exchange(v, v & ~kHeadReads, relaxed)) return false;
+      v = word_.load(acquire);
+    }
+    return true;
+  }
   bool enter_when_open(const Deadline* deadline) noexcept {
     // relaxed: enter acquires.
     while (W::until(word_, relaxed, kHeadSleeps, kHeadChannel, deadline, is_open)) {
@@ -209,9 +231,12 @@ class QueuedRw {
     return false;
   }
   void open() noexcept {
-    // release: the critical section; pairs with the compare-exchanges that take the word.
-    const std::uint32_t was = word_.fetch_and(~(kClosed | kFlags), release);
-    if ((was & kHeadSleeps) != 0) wake(kHeadChannel);
+    std::uint32_t v = word_.load(relaxed), next;
+    do {
+      next = (v & ~(kClosed | kFlags)) + ((v & kHeadReads) != 0 ? kReader : 0);
+      // release: the critical section; pairs with the updates and the wait that take the word.
+    } while (!word_.compare_exchange(v, next, release));
+    if ((v & kHeadSleeps) != 0) wake(kHeadChannel);
   }
   void wake(std::uint32_t channel) noexcept {
     if constexpr (W::kParks) W::wake(&word_, channel);

@@ -114,7 +114,8 @@ struct GrowingSlots : TableSlots<P, W, GrowingTable<P>> {
   [[gnu::always_inline]] static std::uint32_t fill_in(const Frame& f,
                                                       const ReadersTable<P>& table) noexcept {
     const std::uint64_t of_size = table.mask ^ GrowingTable<P>::first_mask();
-    return fill_at<P>(table, table.token_of(f.key() ^ of_size) - 1, f);
+    // The mask: what the thread remembers may be of a table of another size.
+    return fill_at<P>(table, (table.token_of(f.key() ^ of_size) - 1) & table.mask, f);
   }
 };
 

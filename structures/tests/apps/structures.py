@@ -13,8 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(1, str(ROOT / "tests/apps"))
+sys.path.insert(1, str(Path(__file__).resolve().parents[3] / "tests/apps"))
 
 from programs import (
     FULL,
@@ -49,7 +48,8 @@ PROGRAMS = {
 }
 
 
-VARIANTS = re.findall(r'^VARIANT\("([^"]+)"', (ROOT / "structures/src/variants/list.def").read_text(), re.MULTILINE)
+LIST = Path(__file__).resolve().parents[2] / "src/variants/list.def"
+VARIANTS = re.findall(r'^VARIANT\("([^"]+)"', LIST.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_each_runs() -> None:

@@ -36,7 +36,7 @@ def test_a_listed_file_is_one_file():
 def test_each_header_is_explored():
     """All sources are, and those headers for programs that have orders: each of these orders must be tried."""
     names = {statement.file.partition("/")[0] for statement in orders.statements_with_orders(STRUCTURES)}
-    assert names == {"address_space", "lockswap", "rlu"}
+    assert names == {"address_space", "lockswap", "rlu", "variants"}
 
 
 def test_an_order_that_is_not_tried_is_reported():
