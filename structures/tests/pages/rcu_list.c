@@ -1,9 +1,8 @@
 /* The program of docs/rlu.md with RCU's list: jobs are added at its head. */
 #include <errno.h>
-#include <stdio.h>
-
 #include <lockswap/rlu_rcu.h>
 #include <lockswap/rlu_rculist.h>
+#include <stdio.h>
 
 struct job {
   struct rlu_list_head list; /* first */
