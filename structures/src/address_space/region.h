@@ -54,10 +54,9 @@ struct alignas(64) Region {
   // each move across that page; other moves leave the page on its side. Where readers hold no lock
   // these are written before the region is shown.
   Bound start, end, protection;
-  bool shared;
+  bool shared, stack;
   File<M>* file;
   std::uint64_t base;
-  bool stack;
   // Not 0: no longer what the space is (Bonsai's mark for deleted regions). relaxed: in the RCU
   // designs what follows the mark takes the locks that are held where it is read; in per-vma the
   // space's number is released after it.
@@ -69,7 +68,7 @@ struct alignas(64) Region {
   Word prepared;
 
   explicit Region(const Extent<M>& e)
-      : shared(e.shared), file(e.file), base(e.base), stack(e.stack) {
+      : shared(e.shared), stack(e.stack), file(e.file), base(e.base) {
     take({}, e);
   }
   // What does not change is not written: its other end may be another thread's.
