@@ -22,8 +22,8 @@ ACCESS = re.compile(r" ([LSM]) +([0-9a-f]+),(\d+)")
 # valgrind's stack of the main thread: two threads have stacks of their own.
 STACK = range(0x1FFE000000, 0x2000000000)
 # pure-rcu: the root of the regions' tree, and the node that it leads to. per-vma: and the space's number. hybrid-rcu:
-# the lock of the tree, which is in one line with it, and nodes.
-MOST = {"hybrid-rcu": 3, "pure-rcu": 2, "per-vma": 3}
+# the lock of the tree, which is in one line with it, and nodes, of which malloc may put one across two lines.
+MOST = {"hybrid-rcu": 4, "pure-rcu": 2, "per-vma": 3}
 
 
 def accesses(lines: Iterable[str]) -> Iterator[tuple[bool, int, int]]:

@@ -147,7 +147,7 @@ def test_address_space() -> None:
 
 
 def test_large_pages() -> None:
-    """Pages of 2 MB: each workload that takes them, and each design; of what a region has whole, one access for 512 pages."""
+    """Pages of 2 MB: workloads that take them, and each design; of what a region has whole, an access for 512 pages."""
     line = "address_space --seconds 0.02 --tails 0 --mb 8 --threads 3 --pages 2m"
     pairs = [(w, "pure-rcu") for w in WORKLOADS if w != "stack"] + [("wrmem --memory segments", d) for d in DESIGNS]
     for workload, design in pairs:
