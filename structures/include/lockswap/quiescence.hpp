@@ -200,7 +200,8 @@ class quiescence {
   // In a line that changes once a period: each section reads it.
   alignas(64) const bool asymmetric_;
   word clock_{};
-  word guard_{};
+  // In another one: what looks at readers, and readers that begin or end, write to it.
+  alignas(64) word guard_{};
   // Under the guard.
   typename P::template plain<record*> first_;
   typename P::template plain<std::uint64_t> dropped_;  // readers that have ended
