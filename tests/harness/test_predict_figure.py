@@ -118,7 +118,8 @@ def test_lines_that_are_range_locks_or_designs(asked, tmp_path):
     assert {q.workload.ranges for q in asked} == {"full", "disjoint", "random"}
     assert [round(q.writes, 6) for q in asked] == [0, 0.4] * 3
     assert asked[0].subjects == (Subject("list-rw", "range"), Subject("list-ex", "range"))
-    assert "The model has no kernel-rw, lustre-ex and pnova-rw." in text
+    assert "The model has no kernel-rw, lustre-ex, pnova-rw and pnova-rw, 32 segments." in text
+    assert "stand for the paper" in text
     asked.clear()
     _run("bonsai-18", tmp_path, machine="e7-8870")
     assert [q.workload.mapping for q in asked] == [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]

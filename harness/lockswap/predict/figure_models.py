@@ -41,11 +41,12 @@ class Entry:
     def subject(self, line: Line) -> Subject:
         if self.parameter:
             return Subject(str(line.params.get(self.parameter, line.set)), self.parameter)
-        lock = self.lock or line.lock
+        lock = self.lock or str(line.params.get("lock", line.lock))  # a parameter: compiled into the program
+        lock = self.instead.get(lock, lock)
         if self.own_table and all(line.params.get(name) == value for name, value in self.own_table.items()):
             return Subject(lock, OWN_TABLE)
         kind, _, name = lock.partition(":")
-        return Subject(name, _RANGE) if kind == _RANGE else Subject(self.instead.get(lock, lock), "rwlock")
+        return Subject(name, _RANGE) if kind == _RANGE else Subject(lock, "rwlock")
 
 
 @dataclass(frozen=True)

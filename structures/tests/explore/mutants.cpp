@@ -48,7 +48,7 @@ std::vector<SeededFault> seeded_faults() {
            acquire, relaxed, "bonsai/path/again"),
       weak("quiescence: a section ends with relaxed", "quiescence.hpp", "end", Op::store, release,
            relaxed, "bonsai/path/again"),
-      weak("quiescence: times are looked at with relaxed", "quiescence.hpp", "is_over", Op::load,
+      weak("quiescence: times are looked at with relaxed", "quiescence.hpp", "has_left", Op::load,
            acquire, relaxed, "bonsai/path/again"),
   };
 }
