@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What memory the locks of this library take, and those of others: prints the table of docs/peers.md.
+"""What memory the locks of this library take, and those of others: prints the table of results/notes/2026-11-peers.md.
 
     memory.py BUILD [--all]
 
