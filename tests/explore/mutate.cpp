@@ -31,7 +31,8 @@ const char* const kMutateUsage =
     "--known: status 1 if others survive than FILE lists. It has one a line, as --list prints it,\n"
     "then \" -> \" and the weaker order; its file may lack folders, if it stays the only one of\n"
     "that name. With --quick those listed are not tried.\n"
-    "--seconds: at most so long for one weakened order; without a verdict by then it survives.\n";
+    "--seconds: at most so long for one weakened order, a sixth of that for one that FILE lists;\n"
+    "without a verdict by then it survives.\n";
 
 namespace {
 
@@ -180,7 +181,7 @@ struct Trial {
 //
 // before: called with each case before it is explored.
 template <class Before>
-Trial explore_mutant(const std::vector<const Case*>& cases, const Options& options,
+Trial explore_mutant(const std::vector<const Case*>& cases, const Options& options, double seconds,
                      const Before& before) {
   struct Round {
     bool small;
@@ -188,7 +189,7 @@ Trial explore_mutant(const std::vector<const Case*>& cases, const Options& optio
   };
   constexpr Round kRounds[] = {{true, 1'000}, {true, 10'000}, {false, 10'000}, {true, 300'000}};
   std::set<std::pair<const Case*, bool>> exhausted;
-  double left = options.seconds;
+  double left = seconds;
   Trial t;
   for (const Round& round : kRounds) {
     if (options.own_bounds && !round.small) break;
@@ -210,7 +211,8 @@ Trial explore_mutant(const std::vector<const Case*>& cases, const Options& optio
 
 // A weaker order may let a lock follow a wild address, so a process of its own tries it: one that
 // crashes has found it, too.
-Trial try_mutant(const Mutation& m, const std::vector<const Case*>& cases, const Options& options) {
+Trial try_mutant(const Mutation& m, const std::vector<const Case*>& cases, const Options& options,
+                 double seconds) {
   const Ended ended = in_own_process([&](std::FILE* out) {
     const auto write = [out](const Trial& t) {
       std::rewind(out);
@@ -218,7 +220,7 @@ Trial try_mutant(const Mutation& m, const std::vector<const Case*>& cases, const
       std::fflush(out);
     };
     machine.mutation = &m;
-    write(explore_mutant(cases, options, [&](const Case* c) {
+    write(explore_mutant(cases, options, seconds, [&](const Case* c) {
       write({Verdict::found, c});  // unless this process goes on
     }));
   });
@@ -312,7 +314,7 @@ Count weaken(const Place& p, KnownSurvivors& known, const Options& options, std:
     }
     Mutation m = p.at;
     m.order = order;
-    const Trial t = try_mutant(m, p.cases, options);
+    const Trial t = try_mutant(m, p.cases, options, options.seconds / (is_known ? 6 : 1));
     const bool is_found = t.verdict == Verdict::found;
     if (!is_found) survivors.push_back(order);
     const bool as_listed = !known.given() || is_found != is_known;

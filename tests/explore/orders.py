@@ -82,8 +82,8 @@ def parse() -> argparse.Namespace:
         "--seconds",
         type=float,
         metavar="N",
-        help="tries each weakened order for N seconds at most (lockswap-explore mutate --seconds): one that has no "
-        "verdict by then is reported as OPEN and counts as a survivor",
+        help="tries each weakened order for N seconds at most, a listed one a sixth of that: one that has no verdict "
+        "by then is reported as OPEN and counts as a survivor",
     )
     add_option(parser)
     parser.add_argument("build", type=Path, metavar="BUILD-DIRECTORY")
