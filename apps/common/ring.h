@@ -12,7 +12,7 @@
 
 namespace bench {
 
-// Whose turn it is: 0, or how many notifications there have been so far.
+// 0 while it isn't this seat's turn, else the number of notifications so far.
 struct alignas(128) RingSeat {
   std::atomic<std::uint64_t> turn{0};
 };

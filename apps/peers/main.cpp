@@ -51,9 +51,9 @@ void print_facts() {
   }
 }
 
-// Of the process: the kilobytes of address space and of memory that it had before it took a lock.
-// Of each lock: what it needs beside itself, and what of its library's files is mapped and in
-// memory. memory.py makes a table of it.
+// Prints, in kilobytes, the address space and the resident memory of the process before it takes
+// its first lock. Then, for each lock, the memory that it needs beside itself, and how much of its
+// library's files is mapped and resident. memory.py makes a table of it.
 void print_memory() {
   const ProcessMemory start = process_memory();
   std::ranges::stable_sort(all(), {}, [](const Peer& p) { return place_of(p.name); });

@@ -21,6 +21,7 @@
 
 #include "peers/textbook.h"
 #include "predict/workload.h"
+#include "tests/predict/even_machine.h"
 
 namespace lockswap::predict {
 namespace {
@@ -29,10 +30,7 @@ constexpr double kStep = 2, kHit = 1, kTransfer = 50, kUpdate = 4;
 constexpr double kServe = 20;  // large, so that the ticket lock's readers matter
 
 cost::Costs uniform(int cores) {
-  cost::Costs c;
-  for (int i = 0; i < cores; ++i)
-    c.place.push_back({i, 0});
-  c.transfer.assign(static_cast<std::size_t>(cores) * cores, kTransfer);
+  cost::Costs c = even_machine(cores, kTransfer);
   c.step = kStep;
   c.hit = kHit;
   c.update = kUpdate;

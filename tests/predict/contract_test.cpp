@@ -7,6 +7,7 @@
 #include "locks/rw/ba.h"
 #include "predict/rw_locks.h"
 #include "predict/workload.h"
+#include "tests/predict/even_machine.h"
 
 namespace lockswap::predict {
 namespace {
@@ -18,14 +19,9 @@ class Contracted : public testing::TestWithParam<const char*> {
     add_rwlock<Ba, UNDER_BRAVO>("ba", all);
     return *std::ranges::find_if(all, [&](const auto& l) { return l.name == name && !l.parks; });
   }
-  // Processors that are equally far from each other.
   static Outcome run(const NamedLock& l, double writes, int threads) {
-    cost::Costs c;
-    for (int i = 0; i < threads; ++i)
-      c.place.push_back({i, 0});
-    c.transfer.assign(static_cast<std::size_t>(threads * threads), 50);
     const Workload w{.write_share = writes, .inside = 50, .outside = 400, .varies = true};
-    return predict::run(c, l, w, threads, 1e6);
+    return predict::run(even_machine(threads), l, w, threads, 1e6);
   }
 };
 

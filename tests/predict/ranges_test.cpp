@@ -5,24 +5,16 @@
 
 #include "predict/operated.h"
 #include "predict/workload.h"
+#include "tests/predict/even_machine.h"
 
 namespace lockswap::predict {
 namespace {
-
-// Processors that are equally far from each other.
-cost::Costs machine_of(int processors) {
-  cost::Costs c;
-  for (int i = 0; i < processors; ++i)
-    c.place.push_back({i, 0});
-  c.transfer.assign(static_cast<std::size_t>(processors * processors), 50);
-  return c;
-}
 
 Outcome outcome(const std::string& name, Ranges ranges, double writes, int threads) {
   static const AllOperated all = all_range_locks();
   const auto found = std::ranges::find_if(all, [&](const auto& one) { return one.name == name; });
   const Workload w{.write_share = writes, .outside = 200, .varies = true, .ranges = ranges};
-  return run(machine_of(threads), *found->make(), w, threads, 1e6);
+  return run(even_machine(threads), *found->make(), w, threads, 1e6);
 }
 std::uint64_t done(const Outcome& o) { return o.reads + o.writes; }
 

@@ -9,6 +9,7 @@
 
 #include "calls/reading.h"
 #include "predict/plan.h"
+#include "tests/predict/even_machine.h"
 
 namespace lockswap::predict {
 namespace {
@@ -70,11 +71,8 @@ class Made {
 };
 
 // Eight cores of a node, on which nothing is drawn.
-cost::Costs machine_of(int cores = 8) {
-  cost::Costs c;
-  for (int i = 0; i < cores; ++i)
-    c.place.push_back({i, 0});
-  c.transfer.assign(static_cast<std::size_t>(cores * cores), 40);
+cost::Costs node_of_eight() {
+  cost::Costs c = even_machine(8, 40);
   c.jitter = c.noise = 0;
   return c;
 }
@@ -89,7 +87,7 @@ ReplayOutcome replay(const Plan& plan, double pace = 1) {
     return *std::find_if(locks.begin(), locks.end(),
                          [kind](const NamedLock& l) { return l.kind == kind; });
   };
-  return run(machine_of(), plan, {of("rwlock"), of("mutex"), pace});
+  return run(node_of_eight(), plan, {of("rwlock"), of("mutex"), pace});
 }
 Plan plan_of(Made& made, const Window& window = {}) {
   const RecordedCalls calls = made.read();

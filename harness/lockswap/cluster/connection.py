@@ -31,7 +31,7 @@ def _cure(paths: Paths) -> str:
 
 @contextmanager
 def client(address: str, threads: int = 1) -> Iterator[Any]:
-    """Yields Dask's client of that scheduler. LOCAL begins one here: a worker with so many threads."""
+    """Yields a Dask client for that scheduler. For LOCAL it starts a scheduler and a worker with that many threads."""
     if find_spec("distributed") is None:
         raise UserError(
             f"--scheduler needs the Python package distributed (Dask), which is missing: {_cure(Paths.find())}"

@@ -123,6 +123,15 @@ struct Qsbr : RcuUpdates<urcu_qsbr_flavor> {
   }
 };
 
+// What a thread calls on a set over a flavour; offline and online stand around a wait.
+template <class F>
+struct RcuThreadCalls {
+  static void attach() { F::attach(); }
+  static void flush() { F::barrier(); }
+  static void offline() { F::offline(); }
+  static void online() { F::online(); }
+};
+
 template <class F>
 class RcuReading {
  public:

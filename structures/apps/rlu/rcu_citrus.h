@@ -23,7 +23,7 @@
 namespace bench {
 
 template <class F>
-class RcuCitrus {
+class RcuCitrus : public RcuThreadCalls<F> {
  public:
   explicit RcuCitrus(std::size_t) {}
   ~RcuCitrus() {
@@ -39,12 +39,6 @@ class RcuCitrus {
   }
   RcuCitrus(const RcuCitrus&) = delete;
   RcuCitrus& operator=(const RcuCitrus&) = delete;
-
-  static void attach() { F::attach(); }
-  static void flush() { F::barrier(); }
-  // Around what an attached thread waits for.
-  static void offline() { F::offline(); }
-  static void online() { F::online(); }
 
   bool contains(Key key) {
     const RcuReading<F> here;

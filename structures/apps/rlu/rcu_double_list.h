@@ -14,7 +14,7 @@
 namespace bench {
 
 template <class F, Freeing kFreeing>
-class RcuDoubleList {
+class RcuDoubleList : public RcuThreadCalls<F> {
  public:
   explicit RcuDoubleList(std::size_t) { CDS_INIT_LIST_HEAD(&ends_); }
   ~RcuDoubleList() {
@@ -26,12 +26,6 @@ class RcuDoubleList {
   }
   RcuDoubleList(const RcuDoubleList&) = delete;
   RcuDoubleList& operator=(const RcuDoubleList&) = delete;
-
-  static void attach() { F::attach(); }
-  static void flush() { F::barrier(); }
-  // Around what an attached thread waits for.
-  static void offline() { F::offline(); }
-  static void online() { F::online(); }
 
   bool contains(Key key) {
     const RcuReading<F> here;

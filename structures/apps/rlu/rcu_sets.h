@@ -12,7 +12,7 @@
 namespace bench {
 
 template <class F, Freeing kFreeing>
-class RcuHash {
+class RcuHash : public RcuThreadCalls<F> {
  public:
   explicit RcuHash(std::size_t buckets)
       : buckets_(buckets),
@@ -29,12 +29,6 @@ class RcuHash {
   }
   RcuHash(const RcuHash&) = delete;
   RcuHash& operator=(const RcuHash&) = delete;
-
-  static void attach() { F::attach(); }
-  static void flush() { F::barrier(); }
-  // Around what an attached thread waits for.
-  static void offline() { F::offline(); }
-  static void online() { F::online(); }
 
   bool contains(Key key) {
     const RcuReading<F> here;

@@ -4,24 +4,16 @@
 
 #include "../../predict/rlu_sets.h"
 #include "predict/workload.h"
+#include "tests/predict/even_machine.h"
 
 namespace lockswap::predict {
 namespace {
-
-// Processors that are equally far from each other.
-cost::Costs machine_of(int processors) {
-  cost::Costs c;
-  for (int i = 0; i < processors; ++i)
-    c.place.push_back({i, 0});
-  c.transfer.assign(static_cast<std::size_t>(processors * processors), 50);
-  return c;
-}
 
 template <std::uint32_t kDeferred>
 std::uint64_t done(double writes, int buckets, int threads) {
   RluSet<kDeferred> set;
   const Workload w{.write_share = writes, .items = 64, .buckets = buckets};
-  const Outcome o = run(machine_of(threads), set, w, threads, 3e5);
+  const Outcome o = run(even_machine(threads), set, w, threads, 3e5);
   EXPECT_TRUE(set.is_in_order());
   EXPECT_GT(o.least, 0u);
   return o.reads + o.writes;
