@@ -1,38 +1,39 @@
 // Adoption: every object carries the stamp of the process that uses it. A forked child finds its
-// parent's stamp, and repairs the object before it uses it: the parent's other threads, which may
-// have waited there, do not exist in the child. An object with a stamp of no ancestor can't be used
-// as it is: its bytes come from a file that another process wrote, or were never an object.
+// parent's stamp, and repairs the object before it uses it, because other threads of the parent may
+// have waited there and don't exist in the child. An object whose stamp is of no ancestor can't be
+// used as it is: its bytes come from a file that another process wrote, or were never an object.
 //
 // Users: reader-writer locks (rw_adoption.h), mutexes (mutex_contract.h), condition variables
 //   (condvar.h).
-// Idea: objects are listed nowhere, so the first call on each of them does the work.
-// State: one word. Bits 31 to 39: a stamp (P::process), or bits 31 to 63: a seal (P::seal), which
-//   no other process has by chance. The other bits are the owner's.
+// Idea: there is no list of objects, so the first call on each of them does the work.
+// State: one word. It has a stamp (P::process) in bits 31 to 39, or a seal (P::seal), which no
+//   other process has by chance, in bits 31 to 63. The other bits belong to the owner.
 //
 //     the word has                      object       a thread that finds it so
-//     Owner::is_new                     new          stores its stamp and the owner's first bits;
-//                                                    or kSystemsWord, if P::begins_systems
+//     Owner::is_new                     new          stores its stamp and the owner's first bits,
+//                                                    or kSystemsWord if P::begins_systems
 //     kSystemsWord                      the system's leaves it to the system, in any process
 //     this process's stamp              adopted      goes on
 //     that stamp without its top bit    in repair    waits for the thread that repairs the object
-//     another process's stamp           inherited,   1. inherited, and nothing to repair: stores
-//                                       or strange      its stamp
+//     another process's stamp           inherited    1. if it is inherited and needs no repair:
+//                                       or strange      stores its stamp
 //                                                    2. in memory that processes share: if it is
-//                                                       strange, and nothing is to be repaired,
-//                                                       stores its stamp; else goes on, since a
-//                                                       waiter may be of another process
-//                                                    3. else claims the repair, repairs the
-//                                                       object, or makes it anew if it is strange,
-//                                                       and stores its stamp
+//                                                       strange and needs no repair, stores its
+//                                                       stamp; else goes on, because a thread of
+//                                                       another process may be waiting
+//                                                    3. else claims the repair, repairs the object
+//                                                       (or makes it anew if it is strange), and
+//                                                       stores its stamp
 //
-// Invariants: the stores of "new" and of steps 1 to 3 (the claim) are compare-exchanges, so one
-//   thread wins, and the others recheck. Only the claimant changes an object in repair. When the
-//   object is adopted nothing is left of the parent's threads but holds. An object is the system's
-//   from the beginning to its end, or never: kSystemsWord comes in the place of the first stamp,
-//   and only an init takes it away.
-// Strange: a stamp that no ancestor has, or none in an object that is not new: glibc's locks leave
-//   such ones. By its stamp, which has 8 bits, a strange object may pass for an inherited one, and
-//   even for this process's own. So cores don't trust what they find there (SideBlock).
+// Invariants: the store for "new", those of steps 1 and 2, and the claim of step 3 are
+//   compare-exchanges, so one thread wins and the others recheck. Only the claimant changes an
+//   object in repair. Once the object is adopted, only holds are left of the parent's threads. An
+//   object is the system's from its beginning to its end, or never: kSystemsWord is stored in place
+//   of the first stamp, and only an init removes it.
+// Strange: the stamp is no ancestor's, or there is none although the object is not new, which is
+//   how glibc's locks look. A stamp has only 8 bits, so a strange object may pass for an inherited
+//   one, or even for this process's own. Therefore cores don't trust what they find there
+//   (SideBlock).
 #pragma once
 
 #include <concepts>
@@ -43,40 +44,41 @@
 
 namespace lockswap {
 
-// The word of an object that was left to the system when it began. No adopted object has it, since
-// it has no stamp.
+// The word of an object that was left to the system when it began. No adopted object has it,
+// because it contains no stamp.
 inline constexpr std::uint64_t kSystemsWord = 1u << 9;
 
 // What the owner of the word knows about its object.
 template <class O>
 concept AdoptionOwner = requires(O o, std::uint64_t word) {
-  // Returns whether nobody has adopted the object yet, and its bytes are those of a new one.
+  // Returns whether the object has the bytes of a new one, and nobody has adopted it yet.
   { o.is_new(word) } -> std::same_as<bool>;
-  // Whether the system has functions for such an object, so that it may be left to it.
+  // Whether the system has functions for such objects, so that one may be left to it.
   { O::kMayBeSystems } -> std::convertible_to<bool>;
   // Returns the owner's bits of a new object. Called at each try.
   { o.first_bits() } -> std::same_as<std::uint64_t>;
   // Returns whether a child may use the object as it is. Changes nothing: other threads may have
   // adopted the object already, and be using it.
   { o.needs_no_repair(word) } -> std::same_as<bool>;
-  // Drops what threads of the parent left; returns the word, of whichever stamp. No other thread
-  // acquires or waits meanwhile. The process may fork again at each step, and the grandchild
-  // repairs what it finds.
+  // Drops what threads of the parent left, and returns the new word, with any stamp. No other
+  // thread acquires or waits meanwhile. The process may fork again at each step, and then the
+  // grandchild repairs what it finds.
   { o.repair_after_fork(word) } -> std::same_as<std::uint64_t>;
-  // Called if the object is strange. Makes a new one of it, and returns its owner's bits.
+  // Called if the object is strange. Makes it new, and returns the owner's bits.
   { o.begin_anew() } -> std::same_as<std::uint64_t>;
-  // Called for memory that processes share. Drops what the object has of another process's memory.
+  // Called for memory that processes share. Drops references to another process's memory.
   o.forget_strange();
-  // For P::check, when either is done. Returns whether nothing but holds is left of threads that do
-  // not exist.
+  // For P::check after either. Returns whether threads that don't exist have left nothing but
+  // holds.
   { o.is_at_rest() } -> std::same_as<bool>;
 };
 
-// What the word has of the process.
+// Which mark of the process the word has.
 enum class WordHas { stamp, seal };
 
-// kOwnBits: the bits beside the stamp that the word of an adopted object may have. kMark: bits that
-// it always has besides; if something else may lie in the word's place, that never has them.
+// kOwnBits: the bits beside the stamp that may be set in the word of an adopted object. kMark: the
+// bits that are always set there. If other data may lie in the word's place, choose bits that are
+// never all set in those data.
 template <Platform P, WordHas kHas, std::uint64_t kOwnBits, std::uint64_t kMark = 0>
 class Adoption {
   static constexpr bool kSealed = kHas == WordHas::seal;
@@ -85,7 +87,7 @@ class Adoption {
  public:
   using Word = typename P::template atomic<std::uint64_t>;
 
-  // A stamp or a seal.
+  // Returns the stamp or the seal.
   static std::uint64_t stamp_in(std::uint64_t v) noexcept { return v & kStampMask; }
   static std::uint64_t stamp() noexcept { return kSealed ? P::seal() : P::process(); }
 
@@ -96,15 +98,15 @@ class Adoption {
     return kSealed ? P::is_seal(stamp) : P::is_process(stamp);
   }
 
-  // Returns whether neither this process nor an ancestor has adopted the object: it is new, or
-  // strange.
+  // Returns whether neither this process nor an ancestor has adopted the object, so that it is new
+  // or strange.
   static bool is_unknown(const Word& word) noexcept {
     const std::uint64_t v =
         word.load(relaxed);  // relaxed: only what the program has ordered counts
     return !is_inherited(v) && stamp_in(v) != stamp();
   }
 
-  // Called by a thread that found is_done false. Several threads may be here at once. Returns false
+  // Called by a thread for which is_done returned false, perhaps by several at once. Returns false
   // if the object is the system's.
   template <AdoptionOwner Owner>
   static bool adopt(Word& word, Owner owner) noexcept {
@@ -121,8 +123,8 @@ class Adoption {
         continue;
       }
       // relaxed, all: the fork handed on what is in the object, or the object is new. Until this
-      // thread has changed the word another one may be faster, and use the object while
-      // needs_no_repair looks at it.
+      // thread has changed the word, another thread may adopt the object first, and use it during
+      // needs_no_repair.
       const bool inherited = is_inherited(v);
       if (owner.is_new(v)) {
         const bool ours = !Owner::kMayBeSystems || !P::begins_systems();
@@ -138,7 +140,7 @@ class Adoption {
         if (!owner.needs_no_repair(v)) return true;
         if (word.compare_exchange(v, with_stamp(v, mine), relaxed)) return true;
       } else {
-        // A signal handler that met the object meanwhile would wait for the thread that it
+        // A signal handler that used the object meanwhile would wait for the thread that it
         // interrupted.
         const typename P::NoSignals blocked;
         if (!word.compare_exchange(v, with_stamp(v, in_repair), relaxed)) continue;

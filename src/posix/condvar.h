@@ -1,31 +1,34 @@
 // A condition variable over any mutex: each waiter has a node in a list, and sleeps on that node.
 //
 // Source: ours. The list with a latch is as in A. Birrell, "An introduction to programming with
-//   threads" (DEC SRC 35, 1989), and M. Burrows' nsync; the relay of a broadcast takes the place of
-//   their moving of waiters to the mutex, which would need the mutex's help.
-// Idea: a waiter puts its node into the list while it has the mutex, releases the mutex, and sleeps
-//   until a signal or a broadcast takes the node out. The waiters of a broadcast wake up in a relay
-//   (relay.h), which depends on no single one of them.
-// State (24 bytes, zero = nobody waits; node = 32-bit handle): fits into the condition variables of
-//   programs linked before glibc 2.3.2 as well.
-//   contract  bits 31 to 63, the seal of the process that adopted the object (adoption.h); bit 0,
-//             kMark: always, once it is adopted
-//   list      the waiters, with a table of a node's states: waiter_list.h
-//   passing   how many waiters a signal took out that may still have to pass it on; kByPriority
-//   A waiter that is alone may spin before it sleeps, for the thread that it takes turns with.
+//   threads" (DEC SRC 35, 1989), and M. Burrows' nsync. nsync moves the waiters of a broadcast to
+//   the mutex, which needs the mutex's help; here they wake one another (relay.h).
+// Idea: a waiter puts its node into the list while it holds the mutex, releases the mutex, and
+//   sleeps until a signal or a broadcast takes the node out. The waiters of a broadcast wake one
+//   another, but don't depend on any single one of them.
+// State (24 bytes, zero = nobody waits; node = 32-bit handle), which fits into the condition
+// variables of programs linked before glibc 2.3.2 as well:
+//   contract  bits 31 to 63: the seal of the process that adopted the object (adoption.h); bit 0,
+//             kMark: always set once it is adopted
+//   list      the waiters; waiter_list.h has a table of a node's states
+//   passing   the number of signalled waiters that may still have to pass their signal on;
+//             kByPriority
+//   The only waiter may spin before it sleeps, because the thread that it takes turns with may
+//   signal soon.
 // No wake-up is lost: a waiter is in the list before it releases the mutex. A cancelled waiter
-//   passes on the signal that it was given. A waiter whose deadline has passed withdraws only if
-//   nobody has taken its node out. A signal that was given to a waiter which is not asleep, and so
-//   may sit in a signal handler, is given to the next one as well.
-// Fairness: first come, first served, for the wake-ups; then the mutex's. Where waiters have
-//   real-time policies the one of the highest priority is the next, and a broadcast wakes all.
+//   passes its signal on. A waiter whose deadline has passed withdraws only if nobody has taken its
+//   node out. If a signalled waiter is not asleep, it may be in a signal handler, so the next one
+//   is signalled as well.
+// Fairness: wake-ups are first come, first served; after them the mutex decides. If waiters have
+//   real-time policies, the one with the highest priority is next, and a broadcast wakes all at
+//   once.
 // Space: a node for each waiter.
-// Destroy is safe right after a signal or broadcast: a waiter that was taken out touches the object
-//   no more, unless it is `passing`; a waiter that withdraws stays in the list until it has the
-//   latch. destroy() waits for both, as glibc's does: the second kind waits for the latch only, the
-//   first only has to be woken and to run.
-// Fork: nobody waits in a child but a thread whose signal handler forked. The first call that finds
-//   the parent's stamp empties the list, and ends that thread's wait for no reason.
+// Destroy is safe right after a signal or broadcast. A waiter that was taken out doesn't touch the
+//   object again, unless it is counted in `passing`, and a waiter that withdraws stays in the list
+//   until it has the latch. destroy() waits for both, as glibc's does, but only until the former
+//   has been woken and has run, and until the latter has had the latch.
+// Fork: in a child nobody waits but a thread whose signal handler forked. The first call that finds
+//   the parent's stamp empties the list, which ends that thread's wait with a spurious wake-up.
 #pragma once
 
 #include <cerrno>
@@ -42,8 +45,8 @@
 
 namespace lockswap {
 
-// W: how to wait for the latch. Waiters sleep under every policy: they wait for something to
-// happen, not for a critical section to end.
+// W: how to wait for the latch. The waiters themselves sleep under every policy, because they wait
+// for an event and not for a critical section to end.
 template <Platform P, WaitPolicy<P> W>
 class Condvar {
   static_assert(W::kParks);
@@ -56,21 +59,21 @@ class Condvar {
  public:
   struct Outcome {
     int error = 0;           // 0, ETIMEDOUT, or what unlock or lock returned
-    bool cancelled = false;  // the mutex is locked, go on with the cancellation
+    bool cancelled = false;  // the mutex is locked; act on the cancellation
   };
 
-  // Stands for a mutex's address, and says that its waiters must not wait for each other.
+  // In place of a mutex's address: its waiters must not wait for each other.
   static constexpr std::uint64_t kNoRelay = 0;
-  // Stands for a priority, and says that the thread's real-time one counts.
+  // In place of a priority: use the thread's real-time priority.
   static constexpr std::uint32_t kOwnPriority = List::kNotAsked;
 
   static bool prepare() noexcept { return Nodes::prepare(); }
 
-  // Sleeps by sleep.park(atom, low, channels, deadline), and asks sleep.is_cancelled() before it
-  // spins, as CancellableSleep's. The caller has the mutex, which unlock() releases and lock()
-  // acquires; 0 or an errno. lock(true): the thread has been awake all the time, so the one that
-  // signalled may have the mutex still. nullptr means no deadline. `priority`: kOwnPriority, or a
-  // number of the caller's, above 0.
+  // The caller holds the mutex. unlock() releases it and lock(is_awake) acquires it again; both
+  // return 0 or an errno. With lock(true) the thread has never slept, so the one that signalled may
+  // still hold the mutex. The thread sleeps by sleep.park(atom, low, channels, deadline), and asks
+  // sleep.is_cancelled() before it spins (CancellableSleep). deadline: nullptr for none. priority:
+  // kOwnPriority, or a number above 0 that the caller chooses.
   template <class Sleep, class Unlock, class Lock>
   Outcome wait(std::uint64_t mutex, Sleep& sleep, const Deadline* deadline, const Unlock& unlock,
                const Lock& lock, std::uint32_t priority = kOwnPriority) noexcept {
@@ -82,7 +85,7 @@ class Condvar {
 
     Outcome o;
     o.error = unlock();
-    const bool unlocked = o.error == 0;  // else the mutex was not the caller's
+    const bool unlocked = o.error == 0;  // otherwise the mutex was not the caller's
     Exit exit;
     bool is_awake = false;
     if (unlocked) {
@@ -92,14 +95,15 @@ class Condvar {
       exit = withdraw(node) ? Exit::withdrawn : sleep_in_relay(node);
     }
     if (exit == Exit::signalled) {
-      if (o.cancelled || !unlocked) signal();  // it goes to another waiter
-      // release: the last access; pairs with at_rest. In a child the waiter is not counted.
+      if (o.cancelled || !unlocked) signal();  // for another waiter
+      // release: the last access to the object; pairs with at_rest. In a child this waiter is not
+      // counted.
       if (P::process() == process) passing_.fetch_sub(1, release);
     }
     if (unlocked) {
       if (const int error = lock(is_awake); error != 0) o.error = error;
     }
-    // relaxed: it came with the gate. 0: no relay opened the gate, but a repair.
+    // relaxed: it came with the gate. 0 if a repair opened the gate, and no relay.
     if (const Handle relay = node.relay.load(relaxed); exit == Exit::opened && relay != 0) {
       Chain::pass_on(relay);
       Chain::leave(relay);
@@ -109,7 +113,8 @@ class Condvar {
     return o;
   }
 
-  // A waiter that matters has released the mutex, by the program's own doing.
+  // relaxed, in head(): a waiter that this signal must wake has released the mutex before, which
+  // the program orders before this call.
   void signal() noexcept {
     while (list_.head() != 0 && !signal_one()) {}
   }
@@ -118,15 +123,15 @@ class Condvar {
     if (list_.head() != 0) broadcast_to_all();  // as in signal
   }
 
-  // Waits for threads that still touch the object; if threads wait on it, for them as well, as
-  // glibc's does.
+  // Waits for threads that still touch the object and, as glibc's does, for threads that still wait
+  // on it.
   void destroy() noexcept {
     if (!at_rest()) adopt();
     for (unsigned round = 0; !at_rest(); ++round)
       P::step_aside(round);
   }
   bool at_rest() const noexcept {
-    // acquire: pairs with the end of wait.
+    // acquire: pairs with the release at the end of wait.
     return list_.at_rest() && (passing_.load(acquire) & ~kByPriority) == 0;
   }
 
@@ -134,13 +139,13 @@ class Condvar {
   // How a waiter came out of the list.
   enum class Exit : std::uint8_t { withdrawn, signalled, opened };
   static constexpr std::uint64_t kMark = 1;
-  // In `passing`: waiters of real-time policies may be in the list.
+  // A flag in `passing`: there may be waiters with real-time policies.
   static constexpr std::uint32_t kByPriority = 1u << 31;
 
   using Adopted = Adoption<P, WordHas::seal, 0, kMark>;
-  // For Adoption. relaxed, all: the fork handed on what threads did.
+  // For Adoption. relaxed, all: the fork handed on what other threads did.
   struct AdoptedCondvar {
-    static constexpr bool kMayBeSystems = false;  // mutexes of ours may be used with it
+    static constexpr bool kMayBeSystems = false;  // it may be used with mutexes of ours
     Condvar& c;
 
     static bool is_new(std::uint64_t v) noexcept { return v == 0; }
@@ -166,14 +171,14 @@ class Condvar {
       Adopted::adopt(contract_, AdoptedCondvar{*this});
   }
 
-  // A child may find the latch in the hands of a thread that it does not have.
+  // In a child the latch may be held by a thread that does not exist there.
   void latch() noexcept {
     adopt();
     while (!list_.latch())
       adopt();
   }
 
-  // Returns whether others wait as well.
+  // Returns whether other threads wait as well.
   bool join_list(Handle me, std::uint64_t mutex, std::uint32_t priority) noexcept {
     Node& node = Nodes::at(me);
     // relaxed, all: the latch hands the node on.
@@ -181,8 +186,9 @@ class Condvar {
     node.tid.store(P::tid(), relaxed);
     node.relay.store(0, relaxed);
     node.gate.store(List::kQueued, relaxed);
-    // Queried before the latch is taken, if the list looks non-empty. A mutex that protects
-    // priorities has raised the thread's, so there a thread that needs to know asks later.
+    // The system call is made before the latch is taken, if the list looks non-empty. A mutex with
+    // a priority ceiling or inheritance has raised this thread's priority, so then another thread
+    // asks later.
     const bool asks = mutex != kNoRelay;
     node.priority.store(priority, relaxed);
     if (asks && list_.head() != 0) List::priority_of(node);
@@ -195,10 +201,10 @@ class Condvar {
     return has_company;
   }
 
-  // Out of line, so that a broadcast needs no stack if nobody waits.
+  // Out of line, so that a broadcast with no waiters needs no stack frame.
   [[gnu::noinline]] void broadcast_to_all() noexcept {
     latch();
-    // relaxed, here and in the loop: the latch hands it on.
+    // relaxed, here and in the loop: the latch orders it.
     bool at_once = (passing_.fetch_and(~kByPriority, relaxed) & kByPriority) != 0;
     Chain chain;
     const Handle oldest = list_.head();
@@ -207,7 +213,7 @@ class Condvar {
     for (Handle h = oldest; h != 0; h = next) {
       Node& node = Nodes::at(h);
       next = node.link.load(relaxed);
-      // A waiter that is alone has nobody to go before.
+      // A waiter that is alone precedes nobody.
       const std::uint32_t priority = is_alone ? 0 : List::priority_of(node);
       at_once = at_once || priority != 0 || node.mutex.load(relaxed) == kNoRelay;
       if (!chain.add(h)) continue;
@@ -218,10 +224,10 @@ class Condvar {
     chain.start(at_once);
   }
 
-  // Returns false if the one that was signalled may not run, and others wait.
+  // Returns false if the signalled thread may not run soon, and others wait.
   bool signal_one() noexcept {
     latch();
-    // relaxed, all: the latch hands it on. Before a waiter subtracts.
+    // relaxed, all: the latch orders it. Added before the waiter can subtract.
     const bool by_priority = (passing_.fetch_add(1, relaxed) & kByPriority) != 0;
     std::uint32_t highest = 0, gate = 0;
     Handle h;
@@ -238,14 +244,14 @@ class Condvar {
     return woken || !others;
   }
   bool take_out(Handle h, std::uint32_t& gate) noexcept {
-    // Read first: once the node is taken out, its thread may give it to another.
+    // Read these first: once the node is out, its thread may give it back, and another may take it.
     const Handle prev = Nodes::at(h).prev.load(relaxed);
     const Handle next = Nodes::at(h).link.load(relaxed);
     if (!List::take_out(Nodes::at(h), List::kSignalled, gate)) return false;
     list_.join(prev, next);
     return true;
   }
-  // Returns false if a signal or a broadcast has taken the node out, or a child's repair.
+  // Returns false if a signal, a broadcast or a child's repair has taken the node out.
   bool withdraw(Node& node) noexcept {
     if (!List::begin_to_withdraw(node)) return false;
     latch();
@@ -254,13 +260,13 @@ class Condvar {
     return true;
   }
 
-  // `is_awake`: it has not slept.
+  // is_awake: set to true if the thread has not slept.
   template <class Sleep>
   Exit wait_alone(Node& node, Sleep& sleep, const Deadline* deadline, Outcome& o,
                   bool& is_awake) noexcept {
     typename P::EventSpins spins(this);
     if (spins.begins()) {
-      // A spin is a cancellation point as a sleep is: threads that take turns may never sleep.
+      // A spin is a cancellation point, like a sleep: threads that take turns may never sleep.
       o.cancelled = sleep.is_cancelled();
       if (o.cancelled && withdraw(node)) return Exit::withdrawn;
       is_awake = !o.cancelled && spin(node, spins);
@@ -276,8 +282,8 @@ class Condvar {
         spins.succeeded();
         return true;
       }
-      // A signal to a thread that is awake goes to the next one as well, which would wake up for
-      // nothing. relaxed: it decides nothing else.
+      // Another waiter has come: a signal to a thread that is awake also goes to the next one,
+      // which would wake up for nothing. relaxed: nothing else depends on it.
       if (node.link.load(relaxed) != 0) break;
     }
     return false;
@@ -291,14 +297,14 @@ class Condvar {
       const Slept slept = sleep.park(node.gate, v | List::kSleeper, List::kChannel, deadline);
       if (slept == Slept::woken) continue;
       o.cancelled = slept == Slept::cancelled;
-      if (!withdraw(node)) break;  // too late
+      if (!withdraw(node)) break;  // a signal was faster
       if (!o.cancelled) o.error = ETIMEDOUT;
       return Exit::withdrawn;
     }
     return sleep_in_relay(node);
   }
-  // Called when the node is taken out. Waiting for the relay is waiting for the mutex: there is no
-  // cancellation, and no deadline but a guard's.
+  // Called when the node is out of the list. To wait for the relay is to wait for the mutex, so it
+  // is no cancellation point, and has no deadline but that of a guard.
   static Exit sleep_in_relay(Node& node) noexcept {
     for (;;) {
       // acquire: pairs with take_out, open and wake_as_guard.
@@ -307,7 +313,7 @@ class Condvar {
         return v == List::kSignalled ? Exit::signalled : Exit::opened;
       }
       if (!announce_sleep(node, v)) continue;
-      const Handle relay = node.relay.load(relaxed);  // relaxed: came with the gate
+      const Handle relay = node.relay.load(relaxed);  // relaxed: it came with the gate
       const Handle seen = Chain::progress(relay);
       const Parked parked = P::park_for(node.gate, v | List::kSleeper, Chain::kPatience);
       if (parked == Parked::timed_out && Chain::progress(relay) == seen) {

@@ -1,4 +1,5 @@
-// Counts what the calling thread did at an eventual lock or a lane (platform/wait_events.h).
+// Passes what the calling thread did at an eventual lock or a lane (platform/wait_events.h) to the
+// statistics.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,9 @@
 
 namespace lockswap {
 
-// At the end of a stage that may have been a slow one. The lock may be gone: its address alone is
-// used. A signal handler that comes before it, and counts, has these events for its own lock.
+// Called at the end of a stage that may have been a slow one. Uses only the lock's address, because
+// the lock may be gone. A signal handler that counts before this call takes these events for its
+// own lock's.
 template <Platform P, EventCounter Count, Event kHandOff = Event::hand_off, Event kNap = Event::nap>
 void count_waits([[maybe_unused]] const void* lock) noexcept {
   if (Count::is_on()) {

@@ -1,8 +1,9 @@
-// Extra holds: read holds that are counted in the contract word, not in the lock below. So a thread
-// that reads a lock may read it again while a writer waits, and so a guest comes in (guests.h).
+// Extra holds: read holds that are counted in the contract word, not in the lock below. They let a
+// thread that holds a lock for reading read it again while a writer waits, and let guests in
+// (guests.h).
 //
 // State: the number n in the contract word (rw_word.h).
-// Fork: extra holds stay, as all holds do.
+// Fork: extra holds stay in the child, as all holds do.
 #pragma once
 
 #include <cerrno>
@@ -31,8 +32,8 @@ class ExtraHolds {
     do {
       if ((v & Word::kMarked) != 0) return kMarked;
       if (Word::flags_in(v) >= Word::kMostExtra) return EAGAIN;
-      // relaxed: this thread holds the lock already, so it has acquired what there is. A thread
-      // that releases this hold, or marks the lock, changes the same word later.
+      // relaxed: this thread already holds the lock, so it sees all that an acquisition would show.
+      // A thread that later releases this hold, or marks the lock, changes the same word.
     } while (!f.contract.compare_exchange(v, v + Word::kExtra, relaxed));
     ++hold.again;
     Count::on(&f, Event::read);
@@ -40,10 +41,11 @@ class ExtraHolds {
     return 0;
   }
 
-  // Returns false if there is none.
+  // Returns false if there is no extra hold.
   static bool release_one(Frame& f) noexcept {
-    // acquire: pairs with the release below. If another thread took an extra hold of the caller's,
-    // the caller's is that thread's hold below now, and has_readers must see it arrived.
+    // acquire: pairs with the release below. If another thread has taken the caller's extra hold,
+    // the caller ends that thread's hold in the lock below instead, and has_readers must see its
+    // arrival.
     std::uint64_t v, next;
     for (;;) {
       v = f.contract.load(acquire);

@@ -1,16 +1,16 @@
 // Generations of locks. Memory that was a lock may become another lock while a thread still has a
-// record of the first (holds.h). So each lock that begins gets a number, its generation, and a
-// record counts for one generation only.
+// record of the first (holds.h). So each new lock gets a number, its generation, and a record is
+// valid for that generation only.
 //
 // Disputed generations: those in which a thread without a record released a read hold. The thread
-//   that had acquired it keeps a record that is wrong now. The lock is marked (marked.h), so the
-//   record does it no harm. But a thread that never meets the lock again would keep the record for
-//   ever, and with it a place that its fast path needs. So the generation is noted here, and a
+//   that had acquired that hold keeps a record that is now wrong. It does no harm at this lock,
+//   which is marked (marked.h). But a thread that never uses the lock again would keep the record
+//   for ever, and with it an entry that its fast path needs. So the generation is noted here, and a
 //   thread that acquires any lock drops its records of noted generations.
-// State: a set of fixed size, which only grows. When it is full, wrong records merely stay.
-// After kMost locks the numbers begin again, without the disputed ones. If more were disputed than
-//   the set can hold, a wrong record may be of any number: then records of new locks are not to be
-//   trusted at all.
+// State: a hash set of fixed size, which only grows. When it is full, wrong records merely stay.
+// Reuse: after kMost locks the numbers start again, without the disputed ones. If more were
+//   disputed than fit into the set, any number may have a wrong record, and records of new locks
+//   are never trusted.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +26,11 @@ struct Generation {
   bool trusted;          // whether records of it may be trusted
 };
 
-// Which numbers the locks of an algorithm take: those that leave the remainder `mine` by `of`. So
-// the number shows the algorithm, where a process has locks of several. All zeroes: it takes any.
+// Which numbers the locks of one algorithm get: those that are `mine` modulo `of`. So a number
+// shows the algorithm if the process has locks of several. All zeroes: any number.
 struct NumberShare {
   std::uint32_t of;
-  std::uint32_t mine;  // from 1, and below `of`
+  std::uint32_t mine;  // 1 to of - 1
 };
 
 template <Platform P, std::uint32_t kMost, std::size_t kSlots = 1 << 14>
@@ -48,8 +48,8 @@ class Generations {
     }
   }
 
-  // relaxed, all: nothing but the number is handed on. A number is used again after the release
-  // that disputed it: the program has seen to that, or the memory could not be another lock.
+  // relaxed, all: only the number is handed on. A number is used again only after the release that
+  // disputed it, because the program has ordered that before the memory could become another lock.
   void dispute(std::uint32_t number) noexcept {
     any_.store(1, relaxed);
     for (std::size_t i = hash(number), n = 0; n < kProbes; ++n, i = (i + 1) % kSlots) {
@@ -62,7 +62,7 @@ class Generations {
     overflowed_.store(1, relaxed);
   }
   bool any_disputed() const noexcept { return any_.load(relaxed) != 0; }
-  // Returns whether a lock of that number can be marked.
+  // Returns whether a lock of that generation can be marked.
   bool may_be_disputed(std::uint32_t number) const noexcept {
     return is_disputed(number) || overflowed_.load(relaxed) != 0;
   }

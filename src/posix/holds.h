@@ -1,27 +1,27 @@
-// A thread's records of its read holds: of which lock, through which slot, how many times.
+// A thread's records of its read holds: of which lock, through which slot, and how many times.
 //
-// Four entries lie in the thread itself and serve nearly every program; a thread that reads more
-// locks at once gets a hash table of its own (Kyoto Cabinet holds over a thousand).
+// Four entries lie in the thread itself, which is enough for nearly every program. A thread that
+// reads more locks at once gets its own hash table (Kyoto Cabinet holds over a thousand).
 //
-// Invariants: the entries in use come first, so entry 0 empty means "this thread holds nothing",
-//   and the fast paths look at one or two words.
-//   One that ends before a later one leaves a gap (kGone) until the later ones have ended, or until
-//   it is filled again. The table is used only for what finds the four filled.
+// Invariants: the entries in use come first. So the thread holds nothing if entry 0 is empty, and
+//   the fast paths look at only one or two words.
+//   If an entry ends before a later one, it leaves a gap (kGone) until the later ones have ended,
+//   or until it is filled again. The table gets only what finds the four entries filled.
 // Signals: a handler may lock while this code is interrupted.
-//   No entry ever moves, so what the interrupted code has found stays that lock's, unless the
-//   handler ends the same hold.
-//   An entry becomes valid by one store of its key, before its value is written, and invalid by one
-//   store.
-//   While entries are looked at (Use), those of other locks are not forgotten (forget_if), and the
-//   table does not move. The fast stages, which have no Use, read an entry's token before they look
-//   whose it is.
-//   While the table is being changed it is marked busy, and a handler's hold goes unrecorded.
-//   A handler that leaves with a hold may leave it without a record: its entry is the one that the
-//   interrupted code is about to fill or to clear.
-// An unrecorded hold, of a handler or for want of memory: the caller marks the lock (marked.h), so
-//   that the thread, which no longer knows that it reads, may read it again while a writer waits.
-//   Where a handler's record was overwritten nobody knows that, and such a read waits for the
-//   reader's patience, if a writer waits.
+//   No entry ever moves, so an entry that the interrupted code has found stays that lock's, unless
+//   the handler ends the same hold.
+//   One store of its key makes an entry valid, before its value is written, and one store makes it
+//   invalid.
+//   While entries are in use (Use), forget_if drops no entries of other locks, and the table does
+//   not move. The fast stages have no Use: they read an entry's token before they check whose it
+//   is.
+//   While the table is changed, it is marked busy, and a handler's hold is not recorded.
+//   A handler that returns with a hold may lose its record, because its entry is the one that the
+//   interrupted code is about to fill or clear.
+// Unrecorded holds (a handler, no memory): the caller marks the lock (marked.h). So the thread,
+//   which does not know any more that it reads the lock, may read it again while a writer waits.
+//   Nobody knows that a handler's record was overwritten; then such a read waits for the readers'
+//   patience if a writer waits.
 #pragma once
 
 #include <cstddef>
@@ -50,9 +50,9 @@ template <Platform P>
 class Holds {
  public:
   static constexpr std::size_t kInline = 4;
-  static constexpr std::uint64_t kGone = 1;  // no lock's address
+  static constexpr std::uint64_t kGone = 1;  // not a lock's address
 
-  // Exists while entries that find returned are in use.
+  // Exists while the caller uses entries that find returned.
   class Use {
    public:
     explicit Use(Holds& holds) noexcept : holds_(holds) { ++holds_.users_; }
@@ -64,20 +64,20 @@ class Holds {
     Holds& holds_;
   };
 
-  // Returns whether no code but the caller's, which has a Use, uses entries.
+  // Returns whether only the caller, which has a Use, uses entries.
   bool is_alone() const noexcept { return users_ == 1; }
 
   bool none() const noexcept { return first_[0].key == 0; }
-  // Returns whether the only hold of this thread is entry 0 and of that lock, so that it can be
-  // cleared, and its token.
+  // Returns whether entry 0 is the thread's only hold and of that lock, so that it can be cleared.
+  // Also returns its token.
   template <bool kHasToken>
   bool only_first(std::uint64_t key, std::uint64_t stamp, std::uint32_t& token) const noexcept {
     token = kHasToken ? first_[0].token : 0;
     in_order();
     return first_[0].key == key && first_[1].key == 0 && first_[0].stamp == stamp;
   }
-  // Returns where the hold of a lock can be recorded that the thread does not hold yet, or nullptr
-  // if there is no place in the thread, or it holds that lock, or may hold it.
+  // Returns an entry for a hold of that lock. Returns nullptr if none is free in the thread, or if
+  // the thread holds that lock already, or may hold it.
   [[gnu::always_inline]] HoldRecord* place_for(std::uint64_t key) noexcept {
     HoldRecord* gap = nullptr;
     for (HoldRecord& h : first_) {
@@ -88,7 +88,8 @@ class Holds {
     }
     return used_ == 0 ? gap : nullptr;
   }
-  // Returns the last entry in use if it is of that lock, so that it can be cleared, and its token.
+  // Returns the last entry in use if it is of that lock, so that it can be cleared. Also returns
+  // its token.
   template <bool kHasToken>
   [[gnu::always_inline]] HoldRecord* newest(std::uint64_t key, std::uint64_t stamp,
                                             std::uint32_t& token) noexcept {
@@ -112,8 +113,8 @@ class Holds {
     h.key = key;
     in_order();
     h.stamp = stamp;
-    // Also where there are no tokens: a handler that read the lock again as its record ended has
-    // left its count behind.
+    // Also without tokens: this clears the count that a handler leaves behind if it has read the
+    // lock again just as its record ended.
     h.begin(kHasToken ? token : 0);
   }
   void clear_first() noexcept { first_[0].key = 0; }
@@ -125,7 +126,7 @@ class Holds {
     return used_ == 0 ? nullptr : find_in_table(key);
   }
 
-  // Remembers a hold. Returns false if it can't.
+  // Records a hold. Returns false if there is no room.
   bool add(std::uint64_t key, std::uint64_t stamp, std::uint32_t token) noexcept {
     for (HoldRecord& h : first_) {
       if (h.key > kGone) continue;
@@ -135,7 +136,7 @@ class Holds {
     return add_to_table(HoldRecord{key, stamp, token, 0});
   }
 
-  // Drops the entries in the thread that are no longer true. The caller is_alone().
+  // Drops the thread's own entries that are stale. The caller must be is_alone().
   template <class Pred>
   void forget_if(Pred stale) noexcept {
     for (std::size_t i = kInline; i-- != 0;) {
@@ -159,7 +160,7 @@ class Holds {
   }
 
  private:
-  // Keeps the compiler from reordering stores that a signal handler may look between.
+  // Keeps the compiler from reordering stores, because a signal handler may run between them.
   static void in_order() noexcept { signal_fence(); }
 
   static std::uint32_t hash(std::uint64_t key) noexcept {
@@ -168,7 +169,7 @@ class Holds {
   std::uint32_t home(std::uint64_t key) const noexcept { return hash(key) & (capacity_ - 1); }
 
   [[gnu::noinline]] HoldRecord* find_in_table(std::uint64_t key) noexcept {
-    if (busy_) return nullptr;  // a signal handler: whatever it interrupted is half done
+    if (busy_) return nullptr;  // in a signal handler, which interrupted a change
     for (std::uint32_t i = home(key); table_[i].key != 0; i = (i + 1) & (capacity_ - 1)) {
       if (table_[i].key == key) return &table_[i];
     }
@@ -196,8 +197,8 @@ class Holds {
   }
 
   bool grow() noexcept {
-    if (users_ > 1) return false;  // the code that a signal handler interrupted is one of them
-    // As large as before where half of what fills it are gaps.
+    if (users_ > 1) return false;  // the code that a signal handler interrupted uses an entry
+    // Keeps the size if at least half of the filled entries are gaps.
     const std::uint32_t capacity = capacity_ == 0          ? 256
                                    : used_ * 4 < capacity_ ? capacity_
                                                            : capacity_ * 2;
@@ -216,8 +217,8 @@ class Holds {
     return true;
   }
 
-  // An entry in a row of filled ones leaves a gap; the last one of a row takes those before it
-  // along, so no gap is before an empty entry, and a table without holds has none.
+  // Leaves a gap if the next entry is filled. Otherwise it clears this entry and all gaps before
+  // it, so no gap precedes an empty entry, and a table without holds has no gaps.
   void remove_from_table(std::uint32_t i) noexcept {
     --used_;
     if (table_[(i + 1) & (capacity_ - 1)].key != 0) {
@@ -232,8 +233,7 @@ class Holds {
     if (used_ == 0 && !kept_) free_table();
   }
 
-  // Drops gaps with nothing in use behind them. If there is a table, its entries stand behind all
-  // of them.
+  // Clears gaps that no used entry follows. Entries of a table count as following all of them.
   void drop_gaps() noexcept {
     for (std::size_t i = kInline; i-- != 0 && used_ == 0;) {
       if (first_[i].key > kGone) break;
@@ -241,8 +241,8 @@ class Holds {
     }
   }
 
-  // In the last round the table is freed even if the thread has holds left: nobody else can read
-  // the records.
+  // Frees the table in the last round even if the thread still has holds, because nobody else can
+  // read the records.
   static void at_thread_exit() noexcept {
     Holds& mine = P::template local<Holds>();
     mine.kept_ = P::on_thread_exit(&at_thread_exit);
@@ -254,7 +254,7 @@ class Holds {
     mine.busy_ = false;
   }
 
-  // Called with the table marked busy.
+  // Called while the table is marked busy.
   void free_table() noexcept {
     if (table_ != nullptr) P::unmap(table_, capacity_ * sizeof(HoldRecord));
     table_ = nullptr;
@@ -265,11 +265,11 @@ class Holds {
   HoldRecord first_[kInline];
   HoldRecord* table_;
   std::uint32_t capacity_;
-  std::uint32_t used_;    // with a hold
-  std::uint32_t filled_;  // these, and the gaps
+  std::uint32_t used_;    // entries with a hold
+  std::uint32_t filled_;  // these and the gaps
   std::uint32_t users_;
   bool busy_;
-  bool kept_;  // until the thread ends; else only while something is in it
+  bool kept_;  // until the thread ends; otherwise freed when it is empty
 };
 
 }  // namespace lockswap

@@ -1,18 +1,18 @@
 // Marked locks: a lock is marked when a thread releases a read hold of which it has no record.
 //
-// Why: the thread that acquired the hold still has the record, which is wrong now, and no thread
+// Why: the thread that acquired the hold still has the record, which is now wrong, and no thread
 //   knows whose record that is.
-// Idea: on a marked lock no record is trusted, and holds are alike.
-//   A reader takes a hold of the lock below if there is one at once. If not, it takes an extra hold
-//   whenever no writer is active. So a thread that reads again never waits for itself.
-//   A release takes any hold, in this order:
-//     1. a slot of BRAVO's readers; no new ones come, since the bias has ended
+// Idea: on a marked lock no record is trusted, and all read holds are equal.
+//   A reader takes a hold of the lock below if it can get one at once. Otherwise it takes an extra
+//   hold, unless a writer is active. So a thread that reads again never waits for itself.
+//   A release ends any hold, in this order:
+//     1. a slot of BRAVO's readers; there will be no new ones, since the bias has ended
 //     2. an extra hold
 //     3. a hold of the lock below
 //   A release that finds neither 1 nor 2 has its own hold in the lock below.
-//   A writer shuts the contract word to extra holds: rw_writer.h.
+//   A writer bars new extra holds in the contract word: rw_writer.h.
 // State: the contract word; rw_word.h has the table.
-// Fairness: readers first, as glibc's default.
+// Fairness: readers first, as under glibc's default lock.
 #pragma once
 
 #include <cerrno>
@@ -47,7 +47,7 @@ class Marked {
   }
 
   static int read_lock(Frame& f, Patience patience) noexcept {
-    std::uint32_t token;  // no release will trust it
+    std::uint32_t token;  // ignored: no release trusts it
     for (;;) {
       if (f.core.too_many_readers()) return EAGAIN;
       if (Reads::try_lock(f.core, token)) break;
@@ -58,7 +58,7 @@ class Marked {
       std::uint64_t v = f.contract.load(relaxed);
       if ((v & Word::kActive) == 0) {
         if (Word::flags_in(v) >= Word::kMostExtra) return EAGAIN;
-        // acquire: pairs with the release in RwWriter::open, by the last writer.
+        // acquire: pairs with the release in RwWriter::open by the last writer.
         if (f.contract.compare_exchange(v, v + Word::kExtra, acquire)) break;
         continue;
       }
@@ -74,7 +74,7 @@ class Marked {
     return 0;
   }
 
-  // Ends any one hold. Returns EPERM if there is none, which is a bug of the program.
+  // Ends any one hold. Returns EPERM if there is none, which is a bug in the program.
   [[gnu::noinline]] static int release_any(Frame& f) noexcept {
     if (Lock::release_any_slot(f) || Extra::release_one(f) || Reads::unlock_any(f.core)) return 0;
     return EPERM;

@@ -1,26 +1,26 @@
 // The part of the POSIX contract that mutex algorithms lack: the owner, the kinds of mutexes that
-// depend on it, and fork. It goes over any MutexCore.
+// depend on it, and fork. It wraps any MutexCore, which is called "the lock below" here.
 //
-// Idea: normal and adaptive mutexes are the lock below, with the owner's id stored beside it.
-//   Recursive and errorcheck ones compare that id with their own first: only the owner can find
-//   its own id there, so the comparison needs no order.
-// State: the frame's owner, again, and the contract word:
+// Idea: a normal or adaptive mutex is the lock below with the owner's id stored beside it.
+//   Recursive and errorcheck mutexes compare that id with the caller's first. Only the owner can
+//   find its own id there, so the comparison needs no memory order.
+// State: owner, again (how often it was locked recursively), and the contract word:
 //
-//     bits 31..63  the seal of the process that adopted the mutex (adoption.h); 0: fresh memory
-//     bit   2      kMark: always, once it is adopted
-//     bits  0..1   kRecursive or kErrorcheck; 0: a normal or adaptive mutex, which is "plain"
+//     bits 31..63  the seal of the process that adopted the mutex (adoption.h); 0 in fresh memory
+//     bit   2      kMark: always set once it is adopted
+//     bits  0..1   kRecursive or kErrorcheck; 0 for a normal or adaptive mutex, which is "plain"
 //
-//   The word of an adopted plain mutex is its seal and kMark, which is one comparison. In a robust
-//   or priority-inheriting mutex, which is glibc's, a pointer lies there while it is held: to the
-//   list of its owner's mutexes, with bit 0 as a flag. No such pointer has kMark, so that one
-//   comparison, which does not look at the kind, never takes such a mutex for ours.
+//   The word of an adopted plain mutex is its seal and kMark, so one comparison recognises it. A
+//   robust or priority-inheriting mutex stays glibc's, and while it is held it has a pointer there:
+//   to the list of its owner's mutexes, with a flag in bit 0. No such pointer has kMark, so the
+//   comparison never takes such a mutex for ours, although it does not look at the kind.
 // Stages: fast_lock, slow_lock, fast_unlock, slow_unlock; rw_contract.h has the table of levels.
 // Invariants: the owner is set after the lock below is acquired, and cleared before it is released.
-// Fork: in a child the hold stays: it is the calling thread's if the thread that forked had it,
-//   else it never ends. Nobody waits: the threads that waited do not exist. A thread that had the
-//   lock below but not its id as owner was still acquiring, or had released.
-// Fairness, space: those of the lock below, and 16 bytes in the frame.
-// Destroy is safe as it is in the lock below.
+// Fork: a hold stays in the child. It belongs to the calling thread if the thread that forked had
+//   it, and otherwise it never ends. Nobody waits, since threads that waited do not exist. A thread
+//   that had the lock below but was not stored as owner was still acquiring, or had released.
+// Fairness, space: those of the lock below, plus 16 bytes in the object.
+// Destroy is safe if it is safe in the lock below.
 #pragma once
 
 #include <cerrno>
@@ -41,7 +41,7 @@
 
 namespace lockswap {
 
-// The contract word that a plain mutex has in the process in which the thread asked for its id.
+// A plain mutex's contract word in the process in which this thread last looked up its id.
 struct MutexSelf {
   std::uint64_t plain;
 };
@@ -50,37 +50,37 @@ template <Platform P, MutexCore Core, EventCounter Count>
 class MutexContract {
  public:
   using Frame = MutexFrame<P, Core>;
-  using Slow = MutexContract<P, Core, typename Count::Slow>;  // whose slow stages this one has
+  using Slow = MutexContract<P, Core, typename Count::Slow>;  // whose slow stages this one uses
   static constexpr Claims kClaims = Core::kClaims;
 
   static bool prepare() noexcept { return Core::prepare(); }
 
-  // --- whether the object is ours: for each call on an object that is not known to be ours
+  // --- whether the object is ours: called first for objects that are not known to be ours
 
-  // Goes by the kind, and by what was decided when the object began. Returns false if the object is
-  // glibc's. relaxed: the word does not change before the object ends.
+  // Decides by the kind, and by what was decided when the object began. Returns false if the object
+  // is glibc's. relaxed: the word does not change before the object ends.
   static bool is_ours(const Frame& f) noexcept {
     return (f.kind & mutex_kind::kGlibcs) == 0 && f.contract.load(relaxed) != kSystemsWord;
   }
 
-  // Returns false if the object is glibc's: it begins now, or has just begun.
+  // Returns false if the object is glibc's, perhaps because it has just begun as one.
   static bool adopt(Frame& f) noexcept { return Adopted::adopt(f.contract, AdoptedMutex{f}); }
   static bool is_adopted(const Frame& f) noexcept { return Adopted::is_done(f.contract); }
 
-  // Called by pthread_mutex_init, before the bytes are zeroed: they may be those of a mutex that
-  // was here and was not destroyed, or anything.
+  // Called by pthread_mutex_init before the bytes are zeroed. They may be anything, also a mutex
+  // that was never destroyed.
   static void before_init(Frame& f) noexcept {
     if constexpr (BlockCore<Core>) f.core.before_init();
   }
-  // Called by pthread_mutex_init, on an object that is zero but for its kind: nobody else may use
-  // it.
+  // Called by pthread_mutex_init on an object that is zero except for its kind, and that nobody
+  // else may use yet.
   static void begin(Frame& f) noexcept {
     const std::uint64_t ours = P::seal() | kMark | our_kind(f);
     // relaxed: the program hands the object on.
     f.contract.store(P::begins_systems() ? kSystemsWord : ours, relaxed);
   }
 
-  // --- the stages. A fast one returns 0, or what the slow one goes on with.
+  // --- the stages. A fast one returns 0, or what the slow one needs to continue.
 
   // Returns whether it is a normal or adaptive mutex that this process has adopted.
   static bool is_plain(const Frame& f) noexcept {
@@ -106,13 +106,13 @@ class MutexContract {
     if constexpr (FastMutexCore<Core>) {
       rest == kNotBegun ? f.core.lock() : f.core.slow_lock(rest);
     } else {
-      f.core.lock();  // without a fast stage, only kNotBegun leads here
+      f.core.lock();  // without a fast stage, only kNotBegun gets here
     }
     own(f, my_id());
   }
-  // Any thread may release a plain mutex, but only the owner the last hold of another one.
+  // Any thread may release a plain mutex. Other kinds: only the owner, and only its last hold.
   [[gnu::always_inline]] static std::uint32_t fast_unlock(Frame& f) noexcept {
-    f.owner.store(0, relaxed);  // nobody but the owner looks for a certain id
+    f.owner.store(0, relaxed);  // relaxed: only the owner looks for its own id
     P::check([&f] { return !f.core.idle(); });
     if constexpr (FastMutexCore<Core>) {
       return f.core.fast_unlock();
@@ -125,35 +125,36 @@ class MutexContract {
     if constexpr (FastMutexCore<Core>) f.core.slow_unlock(rest);
   }
 
-  // --- mutexes that look at their owner
+  // --- mutexes that check their owner
 
-  // The calling thread's id; 0: the mutex is not adopted, or the thread has not asked for its id.
+  // Returns the calling thread's id, or 0 if the mutex is not adopted, or if the thread has not
+  // looked up its id yet.
   [[gnu::always_inline]] static std::uint32_t known_id(const Frame& f) noexcept {
     // acquire: pairs with the release in Adoption::adopt.
     const std::uint64_t plain = f.contract.load(acquire) & ~std::uint64_t{kKinds};
     return P::is_seal(plain - kMark) && has_id_at(plain) ? P::tid_if_known() : 0;
   }
-  // It is a mutex that looks at its owner, and that is the thread of this id.
+  // Returns whether the mutex checks its owner, and that is the thread with this id.
   static bool is_owned(const Frame& f, std::uint32_t me) noexcept {
     return is_mine(f, me) && kind_in(f) != 0;
   }
   static int lock_again(Frame& f) noexcept {
     if (kind_in(f) == kErrorcheck) return EDEADLK;
-    const std::uint32_t again = f.again.load(relaxed);  // relaxed: the owner's own
+    const std::uint32_t again = f.again.load(relaxed);  // relaxed: only the owner uses it
     if (again == kMostAgain) return EAGAIN;
     f.again.store(again + 1, relaxed);
     Count::on(&f, Event::mutex_lock);
     return 0;
   }
-  // For the owner. Returns false if this was its last hold.
+  // Called by the owner. Returns false if this was its last hold.
   static bool unlock_again(Frame& f) noexcept {
-    const std::uint32_t again = f.again.load(relaxed);  // relaxed: the owner's own
+    const std::uint32_t again = f.again.load(relaxed);  // relaxed: only the owner uses it
     if (again == 0) return false;
     f.again.store(again - 1, relaxed);
     return true;
   }
 
-  // --- all kinds, adopted; 0 or an errno
+  // --- for all kinds, if adopted; return 0 or an errno
 
   static int lock(Frame& f) noexcept {
     const std::uint32_t me = my_id();
@@ -172,7 +173,8 @@ class MutexContract {
     own(f, me);
     return 0;
   }
-  // valid(deadline) is asked only if it must wait, as by glibc: EINVAL.
+  // valid(deadline) is called only if the thread must wait, as in glibc; EINVAL if it returns
+  // false.
   template <class Valid>
   static int lock_until(Frame& f, const Deadline* deadline, const Valid& valid) noexcept {
     const std::uint32_t me = my_id();
@@ -200,33 +202,34 @@ class MutexContract {
     return 0;
   }
 
-  // A thread that holds the mutex waits on a condition variable from now on, or no longer.
+  // Called by a thread that holds the mutex and begins, or has ended, a wait on a condition
+  // variable.
   static void add_waiter(Frame& f) noexcept {
-    f.waiters.fetch_add(1, relaxed);  // relaxed: a destroyer that matters comes by the program
+    f.waiters.fetch_add(1, relaxed);  // relaxed: the program orders it before a destroy
   }
   static void remove_waiter(Frame& f) noexcept { f.waiters.fetch_sub(1, relaxed); }  // the same
 
-  // EBUSY: somebody holds it, or waits on a condition variable with it. Else nobody may use it any
-  // more.
+  // Returns EBUSY if a thread holds the mutex, or waits on a condition variable with it. Otherwise
+  // nobody may use it afterwards.
   static int destroy(Frame& f) noexcept {
     if (!is_adopted(f)) {
-      // For memory that never was a mutex: glibc counts users there.
+      // For memory that never was a mutex: glibc counts users in that place.
       if (Adopted::is_unknown(f.contract) && (f.contract.load(relaxed) == 0 || !P::is_shared(&f)))
         return end(f, f.again.load(relaxed) != 0);
       adopt(f);
     }
-    // relaxed: a holder that matters is there by the program's own doing.
+    // relaxed: the program itself orders a hold that matters before this call.
     if ((f.owner.load(relaxed) | f.waiters.load(relaxed)) != 0 || !f.core.idle()) return EBUSY;
     if constexpr (EndingCore<Core>) f.core.destroy();
     return end(f, false);
   }
 
  private:
-  // Nothing was done yet; a core with a fast stage has the same number for that.
+  // Nothing has been done yet. A core with a fast stage uses the same value.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
   static_assert(!FastMutexCore<Core> || requires { requires Core::kNotBegun == kNotBegun; });
 
-  // In the contract word. 0: normal or adaptive.
+  // Bits of the contract word. 0: normal or adaptive.
   static constexpr std::uint32_t kRecursive = 1;
   static constexpr std::uint32_t kErrorcheck = 2;
   static constexpr std::uint32_t kKinds = kRecursive | kErrorcheck;
@@ -236,7 +239,8 @@ class MutexContract {
 
   using Adopted = Adoption<P, WordHas::seal, kKinds, kMark>;
 
-  // That is the word, and the thread has asked for its id in this process.
+  // Returns whether `plain` is the word of plain mutexes here, and the thread has looked up its id
+  // in this process.
   [[gnu::always_inline]] static bool has_id_at(std::uint64_t plain) noexcept {
     return P::template local<MutexSelf>().plain == plain;
   }
@@ -244,7 +248,7 @@ class MutexContract {
     MutexSelf& self = P::template local<MutexSelf>();
     const std::uint64_t plain = P::seal() | kMark;
     const std::uint32_t id = P::tid();
-    signal_fence();  // a handler that finds the word finds the id
+    signal_fence();  // a handler that finds the word also finds the id
     self.plain = plain;
     return id;
   }
@@ -252,18 +256,18 @@ class MutexContract {
   static int end(Frame& f, bool is_busy) noexcept {
     if (is_busy) return EBUSY;
     f.contract.store(0, relaxed);
-    f.kind = mutex_kind::kDestroyed;  // as glibc: further calls are its, and get EINVAL
+    f.kind = mutex_kind::kDestroyed;  // as glibc does: later calls are passed to it and get EINVAL
     return 0;
   }
 
-  // The kind in glibc's field, as the contract word has it.
+  // Returns glibc's kind, as the contract word has it.
   static std::uint64_t our_kind(const Frame& f) noexcept {
     const std::uint32_t type = f.kind & mutex_kind::kType;
     return type == mutex_kind::kRecursive    ? kRecursive
            : type == mutex_kind::kErrorcheck ? kErrorcheck
                                              : 0;
   }
-  // The kind in the contract word.
+  // Returns the kind in the contract word.
   static std::uint32_t kind_in(const Frame& f) noexcept {
     return static_cast<std::uint32_t>(f.contract.load(relaxed)) & kKinds;  // does not change
   }
@@ -277,7 +281,7 @@ class MutexContract {
   }
   static void own(Frame& f, std::uint32_t me) noexcept {
     P::check([&f] { return f.owner.load(relaxed) == 0 && !f.core.idle(); });
-    f.owner.store(me, relaxed);  // nobody but the owner looks for a certain id
+    f.owner.store(me, relaxed);  // relaxed: only the owner looks for its own id
     Count::on(&f, Event::mutex_lock);
     count_waits<P, Count, Event::mutex_hand_off, Event::mutex_nap>(&f);
   }
@@ -292,7 +296,7 @@ class MutexContract {
 
     static bool is_new(std::uint64_t v) noexcept { return v == 0; }
     std::uint64_t first_bits() const noexcept { return our_kind(f); }
-    // There is nothing but a hold that may stay as it is.
+    // Returns whether nothing is left but a hold that can stay as it is.
     bool needs_no_repair(std::uint64_t v) const noexcept {
       const bool held = is_held();
       return f.core.needs_no_repair(held) && f.waiters.load(relaxed) == 0 &&

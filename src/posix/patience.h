@@ -1,4 +1,4 @@
-// How long an acquisition may take, and what it returns when that was too long.
+// How long an acquisition may take, and the error that it returns if it took longer.
 #pragma once
 
 #include <cerrno>
@@ -13,7 +13,7 @@ struct Patience {
   const Deadline* deadline = nullptr;  // nullptr if there is none
 };
 
-// The errno of a try form that failed, and of a timed form whose deadline passed.
+// Return the errno of a try form that failed, or of a timed form whose deadline has passed.
 template <EventCounter Count>
 int busy(const void* lock) noexcept {
   Count::on(lock, Event::failed_try);

@@ -1,6 +1,6 @@
-// Timed forms of a lock that stays another process's (adoption.h, step 2). Its threads may wait in
-// queues whose nodes this process does not have, so this process must not join them: its threads
-// try again and again.
+// Timed acquisition of a lock that belongs to another process (adoption.h, step 2). The threads
+// there may wait in queues whose nodes this process can't reach. So threads here must not join
+// those queues, and poll the lock instead.
 #pragma once
 
 #include <cerrno>
@@ -23,7 +23,7 @@ template <Platform P>
   return true;
 }
 
-// The same for a try that returns 0 or an errno. lock: its address, for the statistics.
+// The same for a try that returns 0 or an errno. `lock` is the address for the statistics.
 template <Platform P, EventCounter Count, class Try>
 int poll_result(const void* lock, const Deadline& deadline, const Try& try_lock) noexcept {
   int result = EBUSY;

@@ -1,25 +1,26 @@
-// How the waiters that a broadcast took out wake up: one after the other, though none of them
-// depends on another one.
+// Wakes the waiters that a broadcast took out one after the other, without any of them depending on
+// another one.
 //
 // Source: ours.
-// Idea: woken all at once they would only queue up for the mutex (the thundering herd). So the
-//   broadcast wakes the first, and each wakes the next when it has the mutex, which is what the
-//   next one waits for anyway: a relay. The one whose turn it is may never run: it sits in a signal
+// Idea: if all were woken at once, they would only queue up for the mutex (a thundering herd). So
+//   the broadcast wakes the first, and each wakes the next once it has the mutex, which the next
+//   one must wait for anyway. But the one whose turn it is may never run, because it is in a signal
 //   handler, or another thread keeps it from its processor. Therefore
-//   - a thread that opens the next goes on until it has woken one that slept: a thread that sleeps
-//     in the kernel, and no other, is sure to be in no handler;
-//   - the broadcast wakes the last one as well, without opening it: it is the guard. It sleeps
-//     again, with a deadline, and if the relay has not gone on meanwhile it opens all. So does each
-//     member that is awake by chance.
-// State: nodes in a chain by `link`, from the first. In the first node
+//   - a thread that opens nodes goes on until it has woken a thread that slept: only a thread that
+//     sleeps in the kernel is certain to be in no handler;
+//   - the broadcast also wakes the last one, without opening its node, as the guard. The guard
+//     sleeps again with a deadline, and opens all nodes if the relay has not moved meanwhile. So
+//     does each member that happens to be awake.
+// State: nodes in a chain by `link`, from the first. The first node has
 //
-//     left   the next one to be opened; 0: none; kNotMade: the broadcast still makes the chain
-//     users  the members that have not left, and kMaking while the broadcast is at it
+//     left   the next node to be opened; 0: none; kNotMade: the broadcast is still making the chain
+//     users  the number of members that have not left, plus kMaking while the broadcast is at it
 //
-// Invariants: the chain does not change once it is made. Its nodes are given back all together, by
-//   the last user, so any member may walk along it, and open any node, at any time. To open a node
-//   twice does nothing.
-// Fork: in a child the other members never leave, and the nodes are lost, as all that a thread of
+// Invariants: the chain does not change once it is made. The last user gives all its nodes back
+//   together, so any member may walk along it and open any node at any time. Opening a node twice
+//   does nothing.
+// Fork: the other members never leave in a child, and the nodes are lost, as are all that a thread
+//   of the parent was using. A member that forked in a signal handler wakes up at its deadline.
 //   the parent had in use. A member that forked in a signal handler wakes up by its deadline.
 #pragma once
 
@@ -41,13 +42,14 @@ class Relay {
   using Handle = typename List::Handle;
 
  public:
-  // How long a member waits that is awake, and sees nobody go on, before it opens all. As long as
-  // some time slices: a runner without a processor is no reason for a herd.
+  // How long a member that is awake waits without progress before it opens all nodes. A few time
+  // slices, so that a runner without a processor does not set off the herd.
   static constexpr std::uint64_t kPatience = 4'000'000;  // ns
 
-  // --- by a broadcast
+  // --- called by a broadcast
 
-  // Appends the node to the chain, under the list's latch. Returns false if its thread gives up.
+  // Appends the node to the chain, under the list's latch. Returns false if its thread is giving
+  // up.
   bool add(Handle h) noexcept {
     Node& node = Nodes::at(h);
     const bool is_first = first_ == 0;
@@ -63,7 +65,7 @@ class Relay {
     ++count_;
     return true;
   }
-  // Afterwards: the node is out of the list.
+  // Called after add, when the node is out of the list.
   void link(Handle h) noexcept {
     Nodes::at(h).link.store(0, relaxed);  // relaxed, and the next line's: start hands them on
     if (last_ != 0) {
@@ -73,7 +75,7 @@ class Relay {
     }
     last_ = h;
   }
-  // at_once: nobody may wait for another one.
+  // at_once: no member may wait for another one.
   void start(bool at_once) noexcept {
     if (first_ == 0) return;
     const bool at_one_time = at_once || !one_mutex_ || count_ <= kAwake;
@@ -88,34 +90,35 @@ class Relay {
     leave(first_, kMaking - count_);
   }
 
-  // --- by a member; `first`: its node's `relay`
+  // --- called by a member; `first` is the `relay` of its node
 
-  // It has the mutex: the next one may ask for it.
+  // Called with the mutex held: opens the next node, whose thread may now wait for the mutex.
   static void pass_on(Handle first) noexcept {
     Node& f = Nodes::at(first);
     Handle h = f.left.load(acquire);  // acquire: pairs with start
     while (h != 0 && h != kNotMade) {
       const Handle next = Nodes::at(h).link.load(relaxed);  // relaxed: as the line above
-      // relaxed: the links are known.
+      // relaxed: the first load acquired the links.
       if (!f.left.compare_exchange(h, next, relaxed)) continue;
       if (List::open(Nodes::at(h))) return;
       h = next;
     }
   }
-  // What changes while the relay goes on.
+  // Returns a value that changes whenever the relay moves.
   static Handle progress(Handle first) noexcept {
     return Nodes::at(first).left.load(acquire);  // acquire: the links, as in pass_on
   }
-  // It has waited for long enough, and saw that progress all the time: opens all, itself included.
+  // Called if the progress stayed at `seen` for the whole patience: opens all nodes, the caller's
+  // included.
   static void rescue(Handle first, Handle seen, Node& own) noexcept {
-    // A chain that is not made has no guard yet. To this thread it may look so for longer.
+    // A chain that is not made yet has no guard. This thread may see it so after it has been made.
     for (Handle h = seen != kNotMade ? first : 0; h != 0; h = Nodes::at(h).link.load(relaxed))
       List::open(Nodes::at(h));
     List::open(own);
   }
-  // It does not look at the relay any more.
+  // The caller does not look at the relay any more. The last one gives the nodes back.
   static void leave(Handle first, std::uint32_t uses = 1) noexcept {
-    // release, acquire: each other: the nodes are in no use.
+    // acquire and release: pair with each other, so nobody uses the nodes any more.
     if (Nodes::at(first).users.fetch_sub(uses, acq_rel) != uses) return;
     Handle next;
     for (Handle h = first; h != 0; h = next) {
@@ -128,10 +131,11 @@ class Relay {
  private:
   static constexpr std::uint32_t kMaking = 1u << 31;
   static constexpr Handle kNotMade = ~Handle{0};
-  // If there are no more members than this, all of them may be awake.
+  // All members may be awake if there are at most this many.
   static constexpr std::uint32_t kAwake = P::kMostAwake;
 
-  // Wakes one that sleeps. Those that do not sleep, or wake up later, are guards by themselves.
+  // Wakes one member that sleeps. Members that are awake, or wake up later, act as guards without
+  // this.
   void wake_guard() noexcept {
     bool done = wake_as_guard(last_);
     for (Handle h = progress(first_); !done && h != 0; h = Nodes::at(h).link.load(relaxed))
@@ -141,11 +145,12 @@ class Relay {
     Node& node = Nodes::at(h);
     // release: the links; pairs with Condvar::sleep_in_relay.
     const std::uint32_t was = node.gate.fetch_or(List::kGuard, release);
-    // One that is open needs nobody.
+    // A member whose node is open needs no guard.
     return (was & List::kChained) != 0 && (was & List::kSleeper) != 0 &&
            W::wake(&node.gate, List::kChannel) != 0;
   }
-  // The highest priority first: this thread's own may be lower than that of the thread it wakes.
+  // Opens the node with the highest priority first, because this thread may have a lower priority
+  // than those that it wakes.
   void open_by_priority() noexcept {
     std::uint32_t below = ~std::uint32_t{0};
     for (bool more = true; more;) {
@@ -161,7 +166,7 @@ class Relay {
       below = highest;
     }
   }
-  // What the list knows of it.
+  // Returns the priority if the list knows it, or 0.
   static std::uint32_t priority_of(Handle h) noexcept {
     const std::uint32_t p = Nodes::at(h).priority.load(relaxed);
     return p == List::kNotAsked ? 0 : p;

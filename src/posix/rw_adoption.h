@@ -1,10 +1,10 @@
 // Adoption of reader-writer locks: how a lock begins, and what a forked child does with one that
 // its parent used. The protocol is in adoption.h.
 //
-// Fork: every hold stays, guests' too. Nobody waits, since the threads that waited do not exist in
-//   the child. A write hold counts from when a release would take it for one
-//   (RwWriter::is_write_held): a writer between that moment and the lock below was still acquiring,
-//   or had released.
+// Fork: every hold stays, guests' too. Nobody waits, since threads that waited do not exist in the
+//   child. A write hold counts as one from the moment at which a release would take it for one
+//   (RwWriter::is_write_held). A writer that was between that moment and the lock below was still
+//   acquiring, or had released.
 #pragma once
 
 #include <cstdint>
@@ -36,23 +36,23 @@ class RwAdoption {
     return f.contract.load(relaxed) == kSystemsWord;
   }
 
-  // For an object that nobody has used. Does nothing if its word is not 0 any more: another thread
-  // may have made it another lock's, or the system's (registry/policy_ops.h).
-  // Returns false if another thread was faster.
+  // For an object that nobody has used. Does nothing and returns false if its word is not 0 any
+  // more, because another thread has made it another kind of lock, or the system's
+  // (registry/policy_ops.h).
   static bool adopt_unused(Frame& f) noexcept {
     std::uint64_t unused = 0;
     // relaxed: the object is new; nothing in it is handed on.
     return f.contract.compare_exchange(unused, new_generation(f) | P::process(), relaxed);
   }
 
-  // Called by pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
+  // Called by pthread_rwlock_init on zeroed bytes that nobody else may use yet.
   static void begin(Frame& f) noexcept {
     const std::uint64_t ours = new_generation(f) | P::process();
     // relaxed: the program hands the object on.
     f.contract.store(P::begins_systems() ? kSystemsWord : ours, relaxed);
   }
 
-  // Which numbers of generations locks of this algorithm have; it is set at start-up.
+  // Which generation numbers locks of this algorithm get. Set at start-up.
   static NumberShare& numbers() noexcept { return P::template global<Numbers>().share; }
 
  private:
@@ -61,21 +61,21 @@ class RwAdoption {
     static constexpr bool kMayBeSystems = true;
     Frame& f;
 
-    // glibc's lock leaves words of its own where a lock of ours that is free has zeroes.
+    // A lock of glibc's has nonzero words where a free lock of ours has zeroes.
     bool is_new(std::uint64_t v) const noexcept {
       return Word::generation_in(v) == 0 &&
              (SystemsCore<Core> || P::is_blank(f.core_bytes, sizeof f.core_bytes));
     }
     std::uint64_t first_bits() const noexcept { return new_generation(f); }
 
-    // There are holds and nothing else.
+    // Returns whether nothing is left but holds.
     bool needs_no_repair(std::uint64_t v) const noexcept {
       const bool written = Writer::is_write_held(f, v);
       const std::uint64_t active = written && (v & Word::kMarked) != 0 ? Word::kActive : 0;
       return (v & kOfWaiting) == active && Lock::needs_no_repair(f, written) &&
              (!written || owner_after_fork(v) == f.writer.load(relaxed));
     }
-    // Meanwhile no thread acquires, and none releases but by RwContract::fast_read_unlock.
+    // Meanwhile no thread acquires, and threads release only by RwContract::fast_read_unlock.
     [[gnu::noinline]] std::uint64_t repair_after_fork(std::uint64_t v) const noexcept {
       const bool written = Writer::is_write_held(f, v);
       // relaxed: only a thread's own id matters.
@@ -103,7 +103,7 @@ class RwAdoption {
     }
 
    private:
-    // What says that somebody waits, and kActive, which says that a writer is in.
+    // The bits that say that a thread waits, and kActive, which says that a writer has the lock.
     static constexpr std::uint64_t kOfWaiting = Word::kActive | Word::kSleepers | Word::kOfDrain;
 
     std::uint32_t owner_after_fork(std::uint64_t v) const noexcept {
@@ -111,14 +111,14 @@ class RwAdoption {
     }
   };
 
-  // A type of its own for each algorithm, so that each has a share of its own.
+  // One type for each algorithm, so that each has its own share.
   struct Numbers {
     NumberShare share;
   };
 
-  // The contract word of a new lock, but for the stamp.
+  // Returns the contract word of a new lock, without the stamp.
   static std::uint64_t new_generation(const Frame& f) noexcept {
-    // A hold of the lock that was here before is no hold of this one.
+    // Drop a hold of the lock that was here before: it is no hold of this one.
     Holds<P>& holds = P::template local<Holds<P>>();
     if (HoldRecord* hold = holds.find(f.key()); hold != nullptr) holds.remove(hold);
     const Generation generation = Word::generations().begin(numbers());

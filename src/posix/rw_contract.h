@@ -1,23 +1,21 @@
 // The part of the POSIX contract that reader-writer locks lack: recursive reads, release by another
-// thread, EDEADLK, and fork. It goes over any lock of the shape of bravo.h or unbiased.h, which is
-// "the lock below" here.
+// thread, EDEADLK, and fork. It wraps any lock with the members of bravo.h or unbiased.h, which is
+// called "the lock below" here.
 //
 // Why: phase-fair and task-fair locks let a reader wait behind a waiting writer. A thread that
-//   reads a lock, and reads it again while a writer waits, would wait for itself. glibc's default
-//   admits it, and programs rely on that. Programs also release a read hold by another thread.
-// Idea: a thread records its read holds (holds.h). That record admits a recursive read, which does
-//   not touch the lock below (extra_holds.h). A release by a thread without a record marks the
-//   lock; on a marked lock nobody trusts a record (marked.h).
-// State: the frame's contract word (rw_word.h, with a table of its states), and the writer's id.
-// Parts: rw_adoption.h, adoption and fork; extra_holds.h, recursion; guests.h, readers that others
-//   in the lock wait for; marked.h; rw_writer.h; here, readers, and the stages.
-//
-// Stages: the same two on every level. A fast stage makes no call and needs no stack frame; it
-//   completes, or returns what the slow stage goes on with. A level that needs no fast stage has
+//   holds a lock for reading, and reads it again while a writer waits, would wait for itself.
+//   glibc's default lock admits that read, and programs rely on it. Programs also release a read
+//   hold in another thread than the one that acquired it.
+// Idea: a thread records its read holds (holds.h). The record admits a recursive read, which does
+//   not touch the lock below (extra_holds.h). A release by a thread that has no record marks the
+//   lock, and records of a marked lock are ignored (marked.h).
+// State: the contract word (rw_word.h, with a table of its states), and the writer's thread id.
+// Parts: rw_adoption.h has adoption and fork, extra_holds.h recursion, guests.h readers that other
+//   readers wait for, marked.h marked locks, rw_writer.h writers. Readers and the stages are here.
 //   the plain name (read_arrive, read_unlock, write_lock, write_unlock, lock, unlock).
-//
-//     level and file        fast acquire      slow acquire      fast release      slow release
-//     rwlock, reading
+// Stages: the same two on every level. A fast stage makes no call and needs no stack frame. It
+// either completes, or returns what the slow stage needs to continue. A level without a fast stage
+// has the plain name (read_arrive, read_unlock, write_lock, write_unlock, lock, unlock).
 //      POSIX: rw_ops.h      rdlock (2)        slow_rdlock       unlock (2)        slow_unlock
 //      contract: this file  fast_read (2)     slow_read         fast_read_unlock  slow_unlock (1)
 //      bias: bravo.h or     fast_read,        slow_read,        fast_read_unlock  slow_read_unlock
@@ -34,16 +32,16 @@
 //      POSIX: mutex_ops.h   lock              slow_lock         unlock            slow_unlock
 //      contract: mutex_contract.h  fast_lock  slow_lock         fast_unlock       slow_unlock
 //      core: locks/mutex/*.h  fast_lock       slow_lock         fast_unlock       slow_unlock
-//     (1) where fast_read_unlock began: slow_read_unlock
-//     (2) for a thread that holds other locks there is a stage between the two, which needs no
-//         search either: nested_rdlock, nested_unlock; nested_read, nested_read_unlock
-//     (3) if the fast stage has the core: go_on_writing
+//     (1) slow_read_unlock if fast_read_unlock could not finish
+//     (2) a thread that holds other locks tries a stage between the two, which searches no table
+//         either: nested_rdlock, nested_unlock; nested_read, nested_read_unlock
+//     (3) go_on_writing if the fast stage has acquired the core
 //
-// Fairness: unmarked, that of the lock below, unless readers waited for longer than their patience
-//   (guests.h). Marked: readers first, as glibc's default.
-// Space: 8 bytes in the frame; 24 bytes a hold in the thread.
-// Destroy is safe as it is in the lock below. On a marked lock a writer opens this word and the
-//   lock below in two steps; destroy() waits out a writer between them.
+// Fairness: that of the lock below, unless readers have waited for longer than their patience
+//   (guests.h). A marked lock prefers readers, as glibc's default does.
+// Space: 8 bytes in the object, and 24 bytes a hold in the thread.
+// Destroy is safe if it is safe in the lock below. On a marked lock a writer releases this word and
+//   the lock below in two steps, so destroy() waits for a writer that is between them.
 #pragma once
 
 #include <cerrno>
@@ -86,13 +84,13 @@ class RwContract {
 
  public:
   using Frame = typename Lock::Frame;
-  using Slow = RwContract<P, W, SlowLock, SlowCount>;  // whose slow stages this one has
+  using Slow = RwContract<P, W, SlowLock, SlowCount>;  // whose slow stages this one uses
   // These hold for unmarked locks. A marked one prefers readers.
   static constexpr Claims kClaims = Lock::kClaims;
 
   static bool prepare() noexcept { return Lock::prepare(); }
 
-  // --- adoption: a call on an object that this process has not adopted comes here first
+  // --- adoption: the first call on an object in each process comes here
   static bool adopted(const Frame& f) noexcept { return Adopted::is_done(f); }
   static bool adopt(Frame& f) noexcept { return Adopted::adopt(f); }  // false: it is the system's
   static bool is_systems(const Frame& f) noexcept { return Adopted::is_systems(f); }
@@ -102,17 +100,19 @@ class RwContract {
 
   // --- reading; 0 or an errno
 
-  // What a fast stage has left to do: nothing, since the thread holds the lock; all, since nothing
-  // was done yet; or what an attempt of the lock below says, which may have arrived there.
+  // What a fast stage leaves to the slow one: nothing (0), because the thread holds the lock;
+  // everything (kNotBegun); or an attempt of the lock below, with kArrived if the reader has
+  // arrived there.
   using Rest = std::uint64_t;
   static constexpr Rest kNotBegun = ~Rest{0};
   static constexpr Rest kArrived = Rest{1} << 32;
 
-  // For an adopted lock without flags, and a thread that holds no lock. The rest is for slow_read.
+  // For an adopted lock without flags, and a thread that holds no lock. Pass the result to
+  // slow_read.
   [[gnu::always_inline]] static Rest fast_read(Frame& f) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
-    // acquire: pairs with the release in Adoption::adopt. A mark that matters to this thread
-    // happened before, by the program's own doing.
+    // acquire: pairs with the release in Adoption::adopt. If another thread's mark matters to this
+    // thread, the program has ordered it before this call.
     const std::uint64_t stamp = f.contract.load(acquire);
     if (!Word::is_plain(stamp) || !holds.none()) [[unlikely]]
       return kNotBegun;
@@ -121,14 +121,14 @@ class RwContract {
       const Below below = Lock::read_below(f, a);
       if (below != Below::in) return rest_of(below, a);
       holds.template set_first<Lock::kHasTokens>(f.key(), stamp, 0);
-      signal_fence();  // else the compiler makes these stores and those below one: two moves more
+      signal_fence();  // or the compiler merges these stores with those below: two moves more
       return 0;
     }
     holds.template set_first<Lock::kHasTokens>(f.key(), stamp, Lock::token_of(a));
     return 0;
   }
-  // fast_read for a thread that holds other locks, all recorded in the thread itself, and not this
-  // one: programs read through several levels of locks. Where fast_read has not begun.
+  // fast_read for a thread that holds other locks, all recorded in the thread itself, but not this
+  // one: programs read through several levels of locks. Called after fast_read returned kNotBegun.
   [[gnu::always_inline]] static Rest nested_read(Frame& f) noexcept {
     if constexpr (!Lock::kHasFast) return kNotBegun;
     Holds<P>& holds = P::template local<Holds<P>>();
@@ -150,7 +150,7 @@ class RwContract {
     return slow_read(f, P::template local<Holds<P>>(), rest, deadline);
   }
 
-  // Both stages: for try and timed forms, and for threads that hold locks.
+  // Runs both stages. For try and timed forms, and for threads that hold locks.
   static int read_lock(Frame& f, Patience patience) noexcept {
     if (patience.deadline != nullptr && !adopted(f)) [[unlikely]]
       return poll_result<P, Count>(&f, *patience.deadline,
@@ -158,7 +158,7 @@ class RwContract {
     Holds<P>& holds = P::template local<Holds<P>>();
     const typename Holds<P>::Use use(holds);
     if (Word::generations().any_disputed() && holds.is_alone()) [[unlikely]] {
-      // Records of disputed generations are of marked locks, or of locks that have ended.
+      // A record of a disputed generation belongs to a marked lock, or to one that has ended.
       holds.forget_if([&](const HoldRecord& h) {
         return h.key != f.key() && Word::generations().is_disputed(Word::generation_in(h.stamp));
       });
@@ -176,10 +176,11 @@ class RwContract {
     return 0;
   }
 
-  // The only hold of this thread is its first one of this lock: fast_read_unlock may end it.
+  // Returns whether the thread's only hold is its first one of this lock, which fast_read_unlock
+  // may end.
   static bool has_only_hold(const Frame& f, std::uint32_t& token) noexcept {
-    // The record is of this generation, and the lock has no flags, as it had none then. relaxed: a
-    // mark that matters to this thread happened before, by the program's own doing.
+    // If so, the record is of this generation, and the lock still has no flags. relaxed: the
+    // program itself orders a mark that matters to this thread before this load.
     return P::template local<Holds<P>>().template only_first<Lock::kHasTokens>(
         f.key(), f.contract.load(relaxed), token);
   }
@@ -190,8 +191,8 @@ class RwContract {
     return Slow::slow_read_unlock(f, token);
   }
 
-  // The same for a thread that holds other locks, if this hold is its newest: nested holds end in
-  // that order, mostly. Returns false if nothing was done.
+  // The same for a thread that holds other locks, if this hold is its newest, as it usually is when
+  // holds are nested. Returns false if it did nothing.
   [[gnu::always_inline]] static bool nested_read_unlock(Frame& f, int& result) noexcept {
     // relaxed: as in has_only_hold.
     std::uint32_t token;
@@ -222,9 +223,9 @@ class RwContract {
   }
   static void write_unlock(Frame& f) noexcept { Writer::write_unlock(f); }
 
-  // --- releasing: ends a hold of whichever kind the calling thread, or another, has
+  // --- releasing: ends a read or write hold of the calling thread, or of another one
 
-  // After fast_read_unlock: the token's slot did not simply name this lock.
+  // Called after fast_read_unlock, if the token's slot did not simply name this lock.
   [[gnu::noinline]] static int slow_read_unlock(Frame& f, std::uint32_t token) noexcept {
     return Lock::slow_read_unlock(f, token) ? 0 : MarkedLock::release_any(f);
   }
@@ -245,13 +246,13 @@ class RwContract {
       return done ? 0 : MarkedLock::release_any(f);
     }
     if (Writer::is_write_held(f)) {
-      // A core that names its writer knows a writer's release by this id.
+      // A core that names its writer recognises a writer's release by this id.
       if constexpr (Frame::kCoreNamesWriter) f.writer.store(P::tid(), relaxed);
       write_unlock(f);
       return 0;
     }
     if (hold != nullptr) holds.remove(hold);
-    // relaxed: as where it is set.
+    // relaxed: as where kEnded is set.
     if ((f.contract.load(relaxed) & Word::kEnded) != 0) return 0;
     Count::on(&f, Event::foreign_release);
     MarkedLock::mark(f);
@@ -263,23 +264,23 @@ class RwContract {
 
   // --- the end
 
-  // The object may be reused after this. Like glibc's, it never fails. The calling thread's holds
-  // of the object end: else a record, a slot or a queue node would stay behind. Those of others may
-  // still be released. An object that is not adopted may never have been a lock.
+  // The object may be reused afterwards. Like glibc's, it never fails. It ends the calling thread's
+  // holds of the object, which would otherwise leave a record, a slot or a queue node behind. Other
+  // threads may still release theirs. An object that is not adopted may never have been a lock.
   static void destroy(Frame& f) noexcept {
     if (!adopted(f)) return before_init(f);
     bool ended = false;
-    // Not while others wait: they are the release's, as under glibc. Nor does a thread id by chance
-    // in memory that was no lock make a holder.
+    // Not while others wait: they need the release, as under glibc. Nor may memory that was no
+    // lock, and has this thread's id by chance, look like its hold.
     if (is_own_write(f) && Lock::needs_no_repair(f, true)) {
       write_unlock(f);
       ended = true;
     }
     for (; find(P::template local<Holds<P>>(), f) != nullptr; ended = true)
       slow_unlock(f);
-    // relaxed: for this thread alone, as a rule.
+    // relaxed: usually only this thread looks at it.
     if (ended) f.contract.fetch_or(Word::kEnded, relaxed);
-    // A mark without a dispute is no mark.
+    // Without a dispute the mark bit is garbage: no thread has set it.
     if (is_marked(f) &&
         Word::generations().may_be_disputed(Word::generation_in(Word::stamp_of(f)))) {
       for (unsigned round = 0; f.core.has_writer() && f.writer.load(relaxed) == 0; ++round) {
@@ -289,8 +290,8 @@ class RwContract {
     if constexpr (EndingCore<Core>) f.core.destroy();
   }
 
-  // Called by pthread_rwlock_init, before the bytes are zeroed: they may be those of a lock that
-  // was here and was not destroyed, or anything.
+  // Called by pthread_rwlock_init before the bytes are zeroed. They may be anything, also a lock
+  // that was never destroyed.
   static void before_init(Frame& f) noexcept {
     if constexpr (BlockCore<Core>) f.core.before_init();
   }
@@ -302,7 +303,7 @@ class RwContract {
     return below == Below::arrived ? kArrived | a : a;
   }
 
-  // The thread's record of this lock, if it has one. Drops a record of an earlier lock.
+  // Returns the thread's record of this lock, or nullptr. Drops a record of an earlier lock.
   static HoldRecord* find(Holds<P>& holds, const Frame& f) noexcept {
     HoldRecord* hold = holds.find(f.key());
     // A hold from before a fork is of the same generation.
@@ -314,8 +315,9 @@ class RwContract {
     return nullptr;
   }
 
-  // The thread has acquired a read hold. Without a record of it, only a marked lock would let the
-  // thread read again while a writer waits; and the release would mark the lock anyhow.
+  // Records a read hold that the thread has acquired. A hold without a record marks the lock:
+  // otherwise the thread could not read it again while a writer waits, and the release would mark
+  // it anyway.
   static void remember(Frame& f, Holds<P>& holds, std::uint32_t token) noexcept {
     if (!holds.add(f.key(), Word::stamp_of(f), token)) [[unlikely]]
       MarkedLock::mark(f);
@@ -328,7 +330,7 @@ class RwContract {
     return 0;
   }
 
-  // The lock below's fast stage did not get the lock, and the thread has no record of it.
+  // Called if the lock below's fast stage did not get the lock and the thread has no record of it.
   [[gnu::noinline]] static int slow_read(Frame& f, Holds<P>& holds, Rest rest,
                                          const Deadline* deadline) noexcept {
     auto a = static_cast<Attempt>(rest);
@@ -350,8 +352,8 @@ class RwContract {
     return 0;
   }
 
-  // How a reader that waits comes in: not at all, since its deadline passes; by the lock below; or
-  // as a guest.
+  // How a waiting reader gets in: not at all, because its deadline has passed; through the lock
+  // below; or as a guest.
   enum class Entry : std::uint8_t { none, below, guest };
   static Entry wait(Frame& f, Attempt& a, const Deadline* deadline) noexcept {
     if (P::reader_patience() == 0) {
@@ -372,8 +374,9 @@ class RwContract {
         continue;
       }
       if (Lock::read_withdraw(f, a)) return Entry::guest;
-      // It has the lock twice. If there is no extra hold any more, another thread, which released a
-      // hold that was not its own, took it for that one, so another one is left.
+      // The reader holds the lock twice. If there is no extra hold left to release, another thread,
+      // which released a hold that was not its own, has taken this one for it, and left its own
+      // behind.
       if (!Extra::release_one(f)) MarkedLock::release_any(f);
       return Entry::below;
     }

@@ -1,13 +1,13 @@
-// Writers, as the contract of reader-writer locks has them: the writer's thread id beside the lock
-// below, EDEADLK, and the writer's side of extra holds.
+// Writers in the POSIX contract: the writer's thread id, EDEADLK, and the writer's side of extra
+// holds.
 //
 // Steps of an acquisition:
-//   1. the writer acquires the lock below; if it has to wait for readers there, it says so in the
+//   1. the writer acquires the lock below. If it must wait for readers there, it says so in the
 //      contract word (guests.h)
-//   2. if the contract word has flags: it waits until there are no extra holds. Then no reader may
-//      add one: it clears kDraining, and on a marked lock it sets kActive (shut)
+//   2. if the contract word has flags, it waits until there are no extra holds. In the same update
+//      it bars new ones (shut): it clears kDraining, and on a marked lock it sets kActive
 //   3. it stores its thread id
-// Steps of a release: the same backwards.
+// A release undoes these steps in reverse order.
 // A core that names its writer itself (RwFrame::kCoreNamesWriter) stores the id in step 1.
 #pragma once
 
@@ -36,9 +36,9 @@ class RwWriter {
   friend class RwWriter;
 
  public:
-  // For an adopted lock without flags, and a thread whose id is noted. Needs no look at the id of
-  // the writer, as a lock that is free has none.
-  // in: this thread is the writer. arrived: the lock below is its own; go on with go_on_writing.
+  // For an adopted lock without flags, and a thread whose id is noted. Need not check the writer's
+  // id, because a free lock has none. Returns `in` if this thread is the writer now, and `arrived`
+  // if it has only the lock below and must call go_on_writing.
   [[gnu::always_inline]] static Below fast_write(Frame& f) noexcept {
     if constexpr (!FastWriteCore<decltype(Frame::core)>) return Below::nothing;
     const std::uint32_t me = P::tid_if_noted();
@@ -79,17 +79,17 @@ class RwWriter {
     return finish(f, me, patience);
   }
 
-  // The calling thread is the writer.
+  // Returns whether the calling thread is the writer.
   static bool is_own_write(const Frame& f) noexcept {
-    // A thread that writes has asked for its id. relaxed: only this thread can have stored it.
+    // A thread that writes has looked up its id. relaxed: only this thread can have stored it.
     const std::uint32_t writer = f.writer.load(relaxed);
     return writer != 0 && writer == P::tid_if_known();
   }
-  // For the writer of an adopted lock without flags. If it returns false, go on with write_unlock.
+  // For the writer of an adopted lock without flags. Call write_unlock if it returns false.
   [[gnu::always_inline]] static bool fast_write_unlock(Frame& f) noexcept {
     if constexpr (FastWriteCore<decltype(Frame::core)>) {
-      // relaxed: a writer is in, so this process has adopted the lock, or the program is wrong; and
-      // kActive is this writer's own.
+      // relaxed: a writer has the lock, so this process has adopted it, or the program has a bug;
+      // and kActive is this writer's own.
       if (!Word::is_plain(f.contract.load(relaxed))) [[unlikely]]
         return false;
       // relaxed: as in write_unlock.
@@ -99,7 +99,7 @@ class RwWriter {
     return false;
   }
   static void write_unlock(Frame& f) noexcept {
-    // relaxed: nobody but the writer itself looks for a certain id.
+    // relaxed: threads only look for their own ids.
     if constexpr (!Frame::kCoreNamesWriter) f.writer.store(0, relaxed);
     if ((f.contract.load(relaxed) & Word::kActive) != 0) [[unlikely]]
       open(f);
@@ -107,11 +107,11 @@ class RwWriter {
     count_waits<P, Count>(&f);
   }
 
-  // Returns whether the hold that a thread without a record releases is a write hold. A core that
-  // names its writer has the id there while fast readers and extra holds may still be in: before
-  // the slots are empty, n is 0 and kDraining is cleared, that writer is not in. relaxed: a thread
-  // that releases one of those has seen the change that made it, and that change is not undone
-  // before this release.
+  // Returns whether a thread without a record releases a write hold. A core that names its writer
+  // stores the id while fast readers and extra holds may still be there. That writer does not have
+  // the lock before the slots are empty, n is 0 and kDraining is clear. relaxed: a thread that
+  // releases one of those read holds has seen the update that made it, which is not undone before
+  // this release.
   static bool is_write_held(Frame& f) noexcept {
     return is_write_held(f, f.contract.load(relaxed));
   }
@@ -126,12 +126,12 @@ class RwWriter {
  private:
   static constexpr std::uint64_t kStates = Word::kMarked | Word::kActive;
 
-  // The lock below is this writer's.
+  // The writer has the lock below.
   static int finish(Frame& f, std::uint32_t me, Patience patience) noexcept {
-    // It does not miss a flag: marks, and the extra holds of threads with a hold below, happened
-    // before the holds below were released to this writer; a guest came in before the writer that
-    // it passed got in, or gave its turn back. acquire: if all guests of such a writer have left,
-    // their sections are seen; pairs with ExtraHolds::release_one.
+    // It can't miss a flag. Marks, and extra holds of threads that also have a hold below, were
+    // made before the holds below were released to this writer. A guest got in before the writer
+    // that it passed got in or gave its turn back. acquire: if all guests of such a writer have
+    // left, this writer sees their critical sections; pairs with ExtraHolds::release_one.
     if (Word::flags_in(f.contract.load(acquire)) != 0) [[unlikely]] {
       if (const int error = Slow::shut(f, patience); error != 0) {
         Drain{f}.gave_up();
@@ -149,20 +149,20 @@ class RwWriter {
     Count::on(&f, Event::write);
   }
 
-  // For P::check: the lock below is this writer's; the system's does not say.
+  // For P::check: the writer has the lock below. The system's lock can't tell.
   static bool owns_core(const Frame& f) noexcept {
     return Frame::kCoreNamesWriter || f.core.has_writer();
   }
-  // For P::check: no reader has an extra hold, nor may one come by that.
+  // For P::check: no reader has an extra hold, and this word admits none.
   static bool is_shut(std::uint64_t v) noexcept {
     const bool active = (v & Word::kActive) != 0 || (v & Word::kMarked) == 0;
     return Word::extra_in(v) == 0 && (v & Word::kDraining) == 0 && active && Word::is_sound(v);
   }
 
-  // Waits for extra holds; shuts the word to new ones, but to recursive ones: their threads are in.
+  // Waits for extra holds, and bars new ones except recursive ones, whose threads have the lock.
   [[gnu::noinline]] static int shut(Frame& f, Patience patience) noexcept {
     for (;;) {
-      std::uint64_t v = f.contract.load(relaxed);  // the compare-exchange decides, and acquires
+      std::uint64_t v = f.contract.load(relaxed);  // relaxed: the compare-exchange acquires
       if (Word::extra_in(v) == 0) {
         const std::uint64_t active = (v & Word::kMarked) != 0 ? Word::kActive : 0;
         const std::uint64_t next = (v & ~Word::kOfDrain) | active;
@@ -171,7 +171,7 @@ class RwWriter {
         continue;
       }
       if (patience.only_try) return busy<Count>(&f);
-      // Readers that come now wait for this writer in the lock below.
+      // From now on new readers wait for this writer in the lock below.
       Drain{f}.begin();
       const auto none = [](std::uint64_t now) { return Word::extra_in(now) == 0; };
       // relaxed: the next round acquires.

@@ -1,7 +1,7 @@
 // The waiters of a condition variable (condvar.h): a list of nodes, oldest first, and its latch.
 //
-// State: latch (kLatched; kSleepers: a thread may sleep until the latch is free), head, tail. A
-//   node has a gate, on which its thread sleeps:
+// State: latch (kLatched, and kSleepers if a thread may sleep until the latch is free), head, tail.
+//   Each node has a gate, on which its thread sleeps:
 //
 //     gate           the node's thread              what changes the gate
 //     kQueued        waits in the list              a signal: kSignalled; a broadcast: kChained;
@@ -10,15 +10,16 @@
 //     kSignalled     is out of the list, goes on    -
 //     kChained       is out, waits for the relay    another member of the relay (relay.h): kOpen
 //     kOpen          is out, goes on                -
-//   and kSleeper beside kQueued and kChained: the thread sleeps; kGuard beside kChained: relay.h.
+//   kSleeper is set beside kQueued or kChained while the thread sleeps, and kGuard beside kChained
+//   for the guard of a relay.
 //
-// Invariants: only the latch's holder changes the list. The nodes in the list are those with
-//   kQueued or kWithdrawing; a child's repair opens those that its parent left (drop_all). A thread
-//   that signals another's node does not touch it afterwards, but for a wake of its address; nodes
-//   of a relay stay its members' until the last of them has left.
-// Priorities: a waiter says its real-time priority when it joins others. The first of a list does
-//   not ask for its own, which costs a system call and matters only once others are there; another
-//   thread that needs it then asks for it.
+// Invariants: only the holder of the latch changes the list. It has the nodes with kQueued or
+//   kWithdrawing; a child's repair opens those that its parent left (drop_all). A thread that
+//   signals another thread's node does not touch it afterwards, except to wake by its address.
+//   Nodes of a relay belong to its members until the last one has left.
+// Priorities: a waiter stores its real-time priority if others are in the list already. The first
+//   one does not look its own up, because that is a system call and matters only once others wait.
+//   A thread that needs it later looks it up.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +33,13 @@ namespace lockswap {
 
 template <Platform P>
 struct alignas(64) CondNode {
-  typename P::template atomic<std::uint32_t> link;  // the arena's; next in the list, in the relay
+  typename P::template atomic<std::uint32_t> link;  // the arena's; next in the list or the relay
   typename P::template atomic<std::uint32_t> prev;  // in the list
   typename P::template atomic<std::uint32_t> gate;
-  typename P::template atomic<std::uint32_t> tid;       // of its thread
-  typename P::template atomic<std::uint64_t> mutex;     // its address, or 0: Condvar::kNoRelay
+  typename P::template atomic<std::uint32_t> tid;       // of the waiting thread
+  typename P::template atomic<std::uint64_t> mutex;     // its address, or Condvar::kNoRelay
   typename P::template atomic<std::uint32_t> priority;  // 0: none; WaiterList::kNotAsked
-  // For a relay (relay.h): its first node; and, in that one, the next to be opened and the users.
+  // For a relay (relay.h): its first node. That one has the next node to be opened, and the users.
   typename P::template atomic<std::uint32_t> relay;
   typename P::template atomic<std::uint32_t> left;
   typename P::template atomic<std::uint32_t> users;
@@ -57,20 +58,20 @@ class WaiterList {
   static constexpr std::uint32_t kSleeper = 2;
   static constexpr std::uint32_t kGuard = 32;
   static constexpr std::uint32_t kChannel = 1;
-  // A priority that nobody has asked the kernel for yet.
+  // In place of a priority that nobody has looked up yet.
   static constexpr std::uint32_t kNotAsked = ~std::uint32_t{0};
 
-  // 0: the list is empty. relaxed: a caller without the latch takes it for a hint.
+  // Returns 0 if the list is empty. relaxed: without the latch it is only a hint.
   Handle head() const noexcept { return head_.load(relaxed); }
-  // The list is empty, and no thread has the latch. acquire: pairs with join, whose thread has the
-  // latch, and with unlatch.
+  // Returns whether the list is empty and nobody has the latch. acquire: pairs with join, whose
+  // caller has the latch, and with unlatch.
   bool at_rest() const noexcept { return head_.load(acquire) == 0 && latch_.load(acquire) == 0; }
 
-  // Called in a forked child. relaxed, all: the fork handed on what threads did.
+  // For a forked child. relaxed, all: the fork handed on what other threads did.
   bool needs_no_repair() const noexcept { return (head() | latch_.load(relaxed)) == 0; }
-  // Opens all nodes: one may be that of the thread that forked, in a signal handler that came upon
-  // its wait, and whose wait ends here for no reason. Whatever another thread was doing to the list
-  // when the process forked, each node that is in it is reached from the head.
+  // Opens all nodes. One of them may belong to the thread that forked, in a signal handler that
+  // interrupted its wait, which then ends spuriously. Whatever another thread was doing to the list
+  // at the fork, all nodes in it can be reached from the head.
   void drop_all() noexcept {
     Handle next;
     for (Handle h = head(); h != 0; h = next) {
@@ -79,7 +80,7 @@ class WaiterList {
     }
     tail_.store(0, relaxed);
     latch_.store(0, relaxed);
-    head_.store(0, relaxed);  // the last: until then signals look here
+    head_.store(0, relaxed);  // last: until then signals look here
   }
 
   // The nodes are not this process's.
@@ -89,8 +90,8 @@ class WaiterList {
     head_.store(0, relaxed);
   }
 
-  // Returns false if a deadline has passed. It exists for a child: the latch may be one that
-  // another thread of the parent had, in which case somebody has to repair the object first.
+  // Returns false if kLatchPatience has passed. In a child the latch may be held by a thread that
+  // exists only in the parent, and then the object must be repaired first.
   bool latch() noexcept {
     std::uint32_t free = 0;
     // acquire: pairs with unlatch.
@@ -105,16 +106,16 @@ class WaiterList {
     }
     return true;
   }
-  // Afterwards the object may be gone.
+  // The object may be gone afterwards.
   void unlatch() noexcept {
     // release: the list; pairs with latch.
     const std::uint32_t was = latch_.exchange(0, release);
     if ((was & kSleepers) != 0) W::wake(&latch_, kChannel);
   }
 
-  // --- by a waiter
+  // --- called by a waiter
 
-  // For a thread about to give up. Returns false if a signal or a broadcast took the node out.
+  // Called to give up. Returns false if a signal or a broadcast has taken the node out.
   static bool begin_to_withdraw(Node& node) noexcept {
     std::uint32_t v = node.gate.load(relaxed);
     do {
@@ -124,10 +125,10 @@ class WaiterList {
     return true;
   }
 
-  // --- by the thread that has the latch. relaxed, all of a node in the list: the latch hands it
-  // on.
+  // --- called with the latch. relaxed, for all members of a node in the list: the latch orders
+  // them.
 
-  // Returns true if the list was not empty.
+  // Returns whether other nodes were in the list.
   bool append(Handle me) noexcept {
     P::check([this] { return is_latched() && has_waiters_alone(); });
     const Handle last = tail_.load(relaxed);
@@ -141,14 +142,14 @@ class WaiterList {
     }
     return last != 0;
   }
-  // Ends a withdrawal.
+  // Ends a withdrawal by taking the node out.
   void remove(Node& node) noexcept {
-    // relaxed: only a repair, which the thread has seen then, has changed it meanwhile.
+    // relaxed: only a repair can have changed it meanwhile, and this thread has seen the repair.
     if (node.gate.load(relaxed) != kWithdrawing) return;
     join(node.prev.load(relaxed), node.link.load(relaxed));
   }
 
-  // The priority of the node's thread; may be called by any thread.
+  // Returns the priority of the node's thread. Any thread may call it.
   static std::uint32_t priority_of(Node& node) noexcept {
     std::uint32_t p = node.priority.load(relaxed);
     if (p == kNotAsked) {
@@ -157,8 +158,8 @@ class WaiterList {
     }
     return p;
   }
-  // The node that a signal is for: the oldest one, or of those with the highest priority the
-  // oldest. 0: no thread waits. `highest`: its priority, if that was asked for.
+  // Returns the node to signal, or 0 if nobody waits: the oldest, or with by_priority the oldest of
+  // those with the highest priority, which is stored in `highest`.
   Handle next_in_line(bool by_priority, std::uint32_t& highest) const noexcept {
     Handle best = 0;
     for (Handle h = head(); h != 0; h = Nodes::at(h).link.load(relaxed)) {
@@ -174,18 +175,18 @@ class WaiterList {
     return best;
   }
 
-  // Changes the gate of a node, for the list to be joined without it. Returns false if the node's
-  // thread withdraws. `was`: the gate before.
+  // Sets the gate of a node that the caller then takes out of the list by join. Returns false if
+  // the node's thread withdraws. `was` is the gate before.
   static bool take_out(Node& node, std::uint32_t to, std::uint32_t& was) noexcept {
     was = node.gate.load(relaxed);
     do {
       if ((was & kWithdrawing) != 0) return false;
-      // release: what the signaller did; pairs with Condvar::sleep_in_relay.
+      // release: what the signalling thread did; pairs with Condvar::sleep_in_relay.
     } while (
         !node.gate.compare_exchange(was, to == kChained ? to | (was & kSleeper) : to, release));
     return true;
   }
-  // The nodes between these are no longer in the list.
+  // Takes the nodes between these two out of the list.
   void join(Handle prev, Handle next) noexcept {
     P::check([this] { return is_latched(); });
     if (next != 0) {
@@ -196,12 +197,12 @@ class WaiterList {
     if (prev != 0) {
       Nodes::at(prev).link.store(next, relaxed);
     } else {
-      head_.store(next, release);  // release: that this thread has the latch; pairs with at_rest
+      head_.store(next, release);  // release: that the latch is held; pairs with at_rest
     }
   }
 
-  // Lets the node's thread go on. Returns true if it slept and has been woken, so that it runs now
-  // or as soon as it may. Otherwise the node was open, or its thread is awake or in a handler.
+  // Lets the node's thread go on. Returns true if it slept and has been woken, so that it runs as
+  // soon as it can. Otherwise the node was open already, or its thread is awake or in a handler.
   static bool open(Node& node) noexcept {
     // release: the links of the relay; pairs with Condvar::sleep_in_relay.
     const std::uint32_t was = node.gate.exchange(kOpen, release);
@@ -222,7 +223,7 @@ class WaiterList {
 
   static constexpr std::uint32_t kLatched = 1;
   static constexpr std::uint32_t kSleepers = 2;
-  // The latch is held for some ten instructions.
+  // The latch is usually held for about ten instructions.
   static constexpr std::uint64_t kLatchPatience = 10'000'000;  // ns
 
   typename P::template atomic<std::uint32_t> latch_{};
