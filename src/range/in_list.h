@@ -1,8 +1,8 @@
-// A thread's steps in one list of ranges. A range lock is made of one list (list.h), or of several
-// (sharded.h). list.h has the paper, the idea and the invariants.
+// A thread's operations on one list of ranges. A range lock consists of one list (list.h), or of
+// several (sharded.h). list.h has the paper, the idea and the invariants.
 //
-// Stages: acquire_alone and release_alone are fast: they make no call. attempt and mark_released
-//   are what slow stages are made of.
+// Stages: acquire_alone and release_alone are the fast ones, which make no call. The slow stages
+//   are made of attempt and mark_released.
 #pragma once
 
 #include <cerrno>
@@ -19,13 +19,13 @@
 
 namespace lockswap {
 
-// Exploration has small ones.
+// Sizes, which are small in exploration.
 struct RangeSizes {
-  std::uint32_t pool = 128;    // nodes; reclaim/pools.h
-  std::uint32_t patience = 8;  // attempts; queue.h
+  std::uint32_t pool = 128;    // nodes in a pool; reclaim/pools.h
+  std::uint32_t patience = 8;  // attempts before a thread is impatient; queue.h
 };
 
-// Without readers all ranges are exclusive.
+// kReaders: whether ranges can be shared. If not, all are exclusive.
 template <Platform P, WaitPolicy<P> W, bool kReaders, RangeSizes kSizes>
 class InList {
  public:
@@ -44,7 +44,7 @@ class InList {
     n.owner.set(P::self());
   }
 
-  // The fast stage, for when nobody holds a range and the thread has a node ready.
+  // The fast stage. Acquires if no range is held and the thread has a node ready.
   [[gnu::always_inline]] static bool acquire_alone(Link& head, std::uint64_t start,
                                                    std::uint64_t end, bool shared,
                                                    Node*& out) noexcept {
@@ -56,8 +56,8 @@ class InList {
     // relaxed: the compare-exchange publishes it.
     n->next.store((kReaders && shared ? link::kShared : link::kNone) | link::kHeld, relaxed);
     std::uint64_t empty = 0;
-    // release: the node. acquire: pairs with the release that left the list empty. Nobody else is
-    // in the list, so there is nothing to look at again.
+    // release: the node. acquire: pairs with the release that emptied the list. No other node is in
+    // the list, so there is nothing to check a second time.
     if (!head.compare_exchange(empty, link::of(n) | link::kAlone, acq_rel)) [[unlikely]] {
       Nodes::give(*me, n);
       return false;
@@ -65,12 +65,12 @@ class InList {
     out = n;
     return true;
   }
-  // Returns false if the node is not alone any more, or the thread has no supply.
+  // Returns false if the node is not alone any more, or if the thread has no supply of nodes.
   [[gnu::always_inline]] static bool release_alone(Link& head, Node* n) noexcept {
     Supply* me = Nodes::mine();
     std::uint64_t alone = link::of(n) | link::kAlone;
-    // relaxed: a hint, the compare-exchange decides. release: the section; pairs with the
-    // compare-exchange that puts the next node into the empty list.
+    // relaxed: a hint, since the compare-exchange decides. release: the critical section; pairs
+    // with the compare-exchange that puts the next node into the empty list.
     if (me == nullptr || head.load(relaxed) != alone || !head.compare_exchange(alone, 0, release)) {
       return false;
     }
@@ -78,10 +78,11 @@ class InList {
     return true;
   }
 
-  // One walk from the head, or more while the node stays in. 0, kAgain, or an error number. Sets n
-  // to nullptr if it was in the list and was released again. `rest` is the acquisition's part in
-  // other lists: before the thread waits for a held range, rest.retreat(); rest.has_own() says, in
-  // the walk, whether a range of this thread is in its way there.
+  // Tries to acquire the range by a walk from the head, and by further ones while its node stays in
+  // the list. Returns 0, kAgain, or an error number. Sets n to nullptr if the node was in the list
+  // and has been released again. `rest` stands for the acquisition's part in other lists:
+  // rest.retreat() is called before the thread waits for a held range, and rest.has_own(), called
+  // during the walk, returns whether a range of this thread is in the way there.
   template <class Rest>
   static int attempt(Link& head, Supply& me, Node*& n, const RangeRequest& r, RangeOptions options,
                      Rest& rest) noexcept {
@@ -102,7 +103,7 @@ class InList {
     if constexpr (kReaders) {
       const bool preferred = r.shared != options.writers_first;
       while ((r.shared ? walk.look_on(n, other) : walk.look_back(n, other)) == Step::blocked) {
-        // relaxed: if it is old, the wait ends at once.
+        // relaxed: if the value is old, the wait ends at once.
         const bool stays = preferred && (other->next.load(relaxed) & link::kHeld) == 0;
         if (!stays) mark_released(n);
         const int result = wait_for(walk, other, r, stays ? n : nullptr, rest);
@@ -113,14 +114,14 @@ class InList {
         }
         walk.begin();
       }
-      // relaxed: nothing goes with it.
+      // relaxed: it publishes nothing else.
       if (!preferred) wake(n, n->next.fetch_or(link::kHeld, relaxed));
     }
     return 0;
   }
 
-  // Returns whether a range of this thread, other than `mine`, is in the way, from `first` on. In a
-  // walk.
+  // Returns whether a range of this thread other than `mine` is in the way, searching from `first`.
+  // Must be called during a walk.
   static bool has_own(const Node* first, const RangeRequest& r, const Node* mine) noexcept {
     for (const Node* n = first; n != nullptr && n->start.get() < r.end;) {
       const std::uint64_t w = n->next.load(seq_cst);
@@ -134,27 +135,28 @@ class InList {
     return false;
   }
 
-  // The node is no range any more, and may be taken out and used again at once.
+  // Makes the node no longer a range. It may be removed and reused at once.
   static void mark_released(Node* n) noexcept {
-    // release: the section; pairs with the walks' loads of the link.
+    // release: the critical section; pairs with the walks' loads of the link.
     const std::uint64_t seen = n->next.fetch_or(link::kReleased, release);
     wake(n, seen);
   }
   static void downgrade(Node* n) noexcept {
-    // release: the writer's section; pairs with the readers' loads of the link.
+    // release: the writer's critical section; pairs with the readers' loads of the link.
     const std::uint64_t seen = n->next.fetch_or(link::kShared | link::kHeld, release);
     wake(n, seen);
   }
   static bool is_shared(const Node* n) noexcept {
-    return (n->next.load(relaxed) & link::kShared) != 0;  // relaxed: its owner asks
+    return (n->next.load(relaxed) & link::kShared) != 0;  // relaxed: only its owner calls this
   }
 
  private:
   using Step = RangeStep;
   static constexpr std::uint32_t kChannel = 1;
 
-  // Why the thread will not wait for that node; 0: it will. In the walk that met it. Behind any
-  // node there may be a range of this thread, for which the node's owner may be waiting.
+  // Returns why the thread must not wait for that node, or 0 if it may. Must be called during the
+  // walk that met the node. A range of this thread may be anywhere behind that node, and the node's
+  // owner may be waiting for it.
   template <class Rest>
   static int refusal(const Node* other, const RangeRequest& r, const Node* mine,
                      Rest& rest) noexcept {
@@ -163,8 +165,9 @@ class InList {
     return has_own(other, r, mine) || rest.has_own() ? EDEADLK : 0;
   }
 
-  // Ends the walk and waits until `other` is not in the way any more. 0, or an error number.
-  // `stays`: the thread's node, if it stays in the list until `other` has given way or is held.
+  // Ends the walk and waits until `other` is not in the way any more. Returns 0 or an error number.
+  // `stays` is the thread's own node if it stays in the list until `other` has given way or is
+  // held.
   template <class Rest>
   static int wait_for(Walk& walk, Node* other, const RangeRequest& r, const Node* stays,
                       Rest& rest) noexcept {
@@ -177,9 +180,10 @@ class InList {
     const std::uint64_t enough =
         link::kReleased | Walk::flags_of(r) | (stays != nullptr ? link::kHeld : link::kNone);
     const auto is_over = [enough](std::uint64_t w) { return (w & enough) != 0; };
-    // A wait that ends soon does not look at the clock, and there may be many in a row.
+    // Checked here because a wait that ends at once does not read the clock, and many may follow
+    // each other.
     const bool late = r.deadline != nullptr && P::passed(*r.deadline);
-    // relaxed, both: the walk that follows looks at everything anew.
+    // relaxed, both: the walk that follows loads everything again.
     const bool over =
         late ? is_over(other->next.load(relaxed))
              : W::until(other->next, relaxed, link::kSleepers, kChannel, r.deadline, is_over);
@@ -187,7 +191,7 @@ class InList {
     return over ? 0 : ETIMEDOUT;
   }
 
-  // After an update of the node's link, which saw `seen`.
+  // Called after an update of the node's link that returned `seen`.
   static void wake(const Node* n, std::uint64_t seen) noexcept {
     if ((seen & link::kSleepers) != 0) W::wake(&n->next, kChannel);
   }

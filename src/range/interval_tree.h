@@ -1,22 +1,23 @@
-// An interval tree: a red-black tree of intervals by their starts, in which each node also knows
-// the greatest end below it. So all intervals that overlap a given one are found without a look at
+// An interval tree: a red-black tree of intervals by their starts, in which each node also has the
+// greatest end in its subtree. So it finds all intervals that overlap a given one without visiting
 // the others.
 //
 // Source: T. Cormen and others, "Introduction to Algorithms", chapters 13 and 14.3 (third edition).
-// Nodes are the caller's. The caller also lets only one thread at a time use the tree.
-// Cost: insert, erase: O(log n). for_each_overlap: O(log n) for each that is found.
+// The caller owns the nodes, and lets only one thread at a time use the tree.
+// Cost: insert and erase O(log n), for_each_overlap O(log n) for each interval found.
 #pragma once
 
 #include <cstdint>
 
 namespace lockswap {
 
-// The base of Node. The caller sets the first two, which do not change while the node is in a tree.
+// The base class of Node. The caller sets start and end, which don't change while the node is in a
+// tree.
 template <class Node>
 struct IntervalTreeLinks {
   std::uint64_t start = 0;
   std::uint64_t end = 0;       // greater than start
-  std::uint64_t last_end = 0;  // the greatest of the subtree
+  std::uint64_t last_end = 0;  // the greatest end in the subtree
   Node* parent = nullptr;
   Node* child[2] = {nullptr, nullptr};  // before, after
   bool red = false;
@@ -27,7 +28,7 @@ class IntervalTree {
  public:
   bool empty() const noexcept { return root_ == nullptr; }
 
-  // Equal starts: behind those that are there.
+  // Inserts a node behind those with an equal start.
   void insert(Node& n) noexcept {
     Node* parent = nullptr;
     int side = 0;
@@ -49,7 +50,7 @@ class IntervalTree {
   }
 
   void erase(Node& n) noexcept {
-    Node* gap_parent;  // of the place that has a black node too few, if `black_is_gone`
+    Node* gap_parent;  // the parent of the place that lacks a black node if `black_is_gone`
     Node* gap;
     bool black_is_gone = !n.red;
     if (n.child[0] == nullptr || n.child[1] == nullptr) {
@@ -57,7 +58,7 @@ class IntervalTree {
       gap_parent = n.parent;
       replace(n, gap);
     } else {
-      Node* next = n.child[1];  // the next in order takes its place
+      Node* next = n.child[1];  // the successor takes n's place
       while (next->child[0] != nullptr)
         next = next->child[0];
       black_is_gone = !next->red;
@@ -78,7 +79,8 @@ class IntervalTree {
     if (black_is_gone) repair_after_erase(gap, gap_parent);
   }
 
-  // Calls f(Node&) for each that has a point in [start, end), by rising starts. f changes no tree.
+  // Calls f(Node&) for each interval that overlaps [start, end), in ascending order of starts. f
+  // must not change the tree.
   template <class F>
   void for_each_overlap(std::uint64_t start, std::uint64_t end, F f) const noexcept {
     Node* n = first_below(root_, start, end);
@@ -94,11 +96,11 @@ class IntervalTree {
     return n != nullptr && n->last_end > start;
   }
 
-  // The first in n's subtree that overlaps.
+  // Returns the first interval in n's subtree that overlaps [start, end).
   static Node* first_below(Node* n, std::uint64_t start, std::uint64_t end) noexcept {
     while (reaches(n, start)) {
       if (reaches(n->child[0], start)) {
-        n = n->child[0];  // one there ends late enough, so the first that does is there
+        n = n->child[0];  // an interval there ends late enough, so the first that does is there
         continue;
       }
       if (n->start >= end) return nullptr;
@@ -132,7 +134,7 @@ class IntervalTree {
     parent.child[side] = child;
     if (child != nullptr) child->parent = &parent;
   }
-  // `other` (or nullptr) comes to n's place.
+  // Puts `other` (which may be nullptr) into n's place.
   void replace(Node& n, Node* other) noexcept {
     if (n.parent == nullptr) {
       root_ = other;
@@ -141,7 +143,7 @@ class IntervalTree {
     }
     if (other != nullptr) other->parent = n.parent;
   }
-  // n goes down to that side; its child on the other side comes up and is returned.
+  // Moves n down to that side. Its child on the other side moves up, and is returned.
   Node* rotate(Node& n, int side) noexcept {
     Node* up = n.child[1 - side];
     replace(n, up);
@@ -155,7 +157,7 @@ class IntervalTree {
   void repair_after_insert(Node* n) noexcept {
     while (is_red(n->parent)) {
       Node* parent = n->parent;
-      Node* grand = parent->parent;  // is there: the root is black
+      Node* grand = parent->parent;  // exists, since the root is black
       const int side = parent == grand->child[1] ? 1 : 0;
       Node* uncle = grand->child[1 - side];
       if (is_red(uncle)) {
@@ -173,11 +175,12 @@ class IntervalTree {
     root_->red = false;
   }
 
-  // n (or nothing), a child of `parent`, has a black node less above its leaves than its sibling.
+  // n (which may be nullptr), a child of `parent`, has one black node fewer on its paths than its
+  // sibling.
   void repair_after_erase(Node* n, Node* parent) noexcept {
     while (n != root_ && !is_red(n)) {
       const int side = parent->child[1] == n ? 1 : 0;
-      Node* sibling = parent->child[1 - side];  // is there: it has the black node
+      Node* sibling = parent->child[1 - side];  // exists, since it has the black node
       if (sibling->red) {
         sibling->red = false;
         parent->red = true;

@@ -2,27 +2,30 @@
 //
 // Paper: A. Kogan, D. Dice, S. Issa, "Scalable Range Locks for Scalable Address Spaces and Beyond",
 //   EuroSys 2020, sections 4.1 (list-ex, listing 1), 4.2 (list-rw, listings 2 and 3), 4.5.
-// Idea: a range is held by a node in a list that is sorted by starts. Overlapping exclusive ranges
-//   want the same place, so one compare-exchange decides. Shared ranges may overlap, and two
-//   conflicting threads may want different places: each looks once more after it has put its node
-//   in, a reader from its node to its end, a writer from the head to its node; one of the two gives
-//   way. A release sets a flag; a walk that meets the flag takes the node out. A range alone in an
-//   empty list is put there with kAlone, and its release takes it out at once.
-// State (40 bytes, zero = free): head, a link (node.h); the queue of the impatient (queue.h).
-// Invariants: along the list starts do not fall. A node that follows an exclusive one begins at or
-//   after its end. A released node's link does not change. Only a node's owner releases it.
-// Fairness: none in the list. With `fair`, queue.h. Where a reader and a writer meet in their
-//   second look, the writer starts again, or, with `writers_first`, the reader.
-// Space: a node (64 bytes) a range that is held, or was until a walk met it.
+// Idea: each held range has a node in a list that is sorted by start. Overlapping exclusive ranges
+//   need the same place in the list, so one compare-exchange decides. Shared ranges may overlap, so
+//   two conflicting threads may need different places. Therefore each checks a second time after it
+//   has inserted its node: a reader from its node to the end of its range, a writer from the head
+//   to its node. One of the two then gives way. A release sets a flag, and a walk that meets the
+//   flag removes the node. A range that is put into an empty list is marked kAlone there, and its
+//   release removes it at once.
+// State (40 bytes, zero = free): head, a link (node.h); the queue of impatient acquisitions
+//   (queue.h).
+// Invariants: along the list, starts never decrease. A node that follows an exclusive one begins at
+//   or after its end. The link of a released node does not change. Only its owner releases a node.
+// Fairness: none in the list; queue.h adds it with `fair`. If a reader and a writer meet in their
+//   second check, the writer starts again, or with `writers_first` the reader.
+// Space: a node (64 bytes) for each range that is held, or that was held and no walk has met since.
 // Order: walk.h.
-// Deviations: a waiter leaves its walk, keeping only the one node (its pins), and starts again from
-//   the head. A thread waits in the list for a node that may still give way, never for one whose
-//   range is held (kHeld): the paper's readers do, and a thread with several ranges would wait for
-//   such a reader, which waits for it. A range put into an empty list is kAlone on the slow path,
-//   too; otherwise a lock that was contended once would never come back to the fast path. Mode and
+// Deviations: a waiter ends its walk, keeps only the one node that it waits for (by its pins), and
+//   starts again from the head. While its own node is in the list, a thread waits only for a node
+//   that may still give way, never for a held range (kHeld). The paper's readers do wait there, so
+//   a thread with several ranges would wait for such a reader, which waits for that thread. The
+//   slow path also marks a range in an empty list kAlone; otherwise a lock that was contended once
+//   would never use its fast path again. The link contains the mode and the release flag.
 //   release live in the link.
-// Destroy is safe: a release's last access is the compare-exchange of the head or the update of its
-//   own node, whose memory stays; a wake may follow.
+// Destroy is safe: a release last accesses the head, by its compare-exchange, or its own node,
+// whose memory stays. Only a wake may follow.
 #pragma once
 
 #include <cerrno>
@@ -38,7 +41,7 @@
 
 namespace lockswap {
 
-// list-rw, or, without readers, list-ex.
+// list-rw, or list-ex if kReaders is false.
 template <Platform P, WaitPolicy<P> W, bool kReaders, RangeSizes kSizes = RangeSizes{}>
 class RangeList {
   using List = InList<P, W, kReaders, kSizes>;
@@ -105,12 +108,13 @@ class RangeList {
     return result;
   }
 
-  // An exclusive range becomes a shared one; readers that waited for it go on. By its owner.
+  // Makes an exclusive range shared, and lets waiting readers go on. Called by its owner.
   void downgrade(Node* n) noexcept requires kReaders { List::downgrade(n); }
   static bool is_mine(const Node* n) noexcept { return List::is_mine(n); }
   static bool is_shared(const Node* n) noexcept { return List::is_shared(n); }
 
-  // Returns whether a range is held, when no thread acquires or releases. Takes released nodes out.
+  // Returns whether a range is held, and removes released nodes. No thread may acquire or release
+  // meanwhile.
   bool busy() noexcept {
     const typename Nodes::Lease lease;
     const bool some = List::Walk::any_held(head_, lease.get());

@@ -8,22 +8,22 @@
 
 namespace lockswap {
 
-// A link: the address of the next node, and flags. A node's own link carries the node's flags, so
-// that a thread which changes the link also learns whether the range is still held.
+// A link: the address of the next node, plus flags. The flags in a node's own link describe that
+// node, so a thread that changes the link also learns whether the range is still held.
 namespace link {
 enum Flags : std::uint64_t {
   kNone = 0,
-  // The node is no longer a range, and its link does not change any more.
+  // The node is no longer a range, and its link does not change again.
   kReleased = 1,
-  // A thread may sleep on the node's link until one of the other flags is set. It may stay set.
+  // A thread may sleep on the node's link until another flag is set. May stay set.
   kSleepers = 2,
   // The range is held for reading.
   kShared = 4,
-  // list-rw: the owner has looked again, so it will not give way. The side that is preferred need
+  // list-rw: the owner has made its second check, so it will not give way. The preferred side need
   // not set it.
   kHeld = 16,
-  // In a list's head alone: the node was put into an empty list, and only its owner may look at it
-  // before another thread has cleared this flag.
+  // Only in a list's head: the node was put into an empty list. Only its owner may access it until
+  // another thread has cleared this flag.
   kAlone = 8,
   kFlags = 63,
 };
@@ -37,17 +37,17 @@ std::uint64_t of(const Node* n) noexcept {
 template <Platform P>
 struct alignas(64) RangeNode {
   typename P::template atomic<std::uint64_t> next{};  // a link
-  // Written by the owner before the node is in a list, then constant until it has been taken out
-  // and each walk that may have met it has ended.
+  // The owner writes these before the node is in a list. They stay constant until the node has been
+  // removed and every walk that may have met it has ended.
   typename P::template plain<std::uint64_t> start{};
   typename P::template plain<std::uint64_t> end{};
   typename P::template plain<std::uint64_t> owner{};  // P::self()
-  // The number of waiters that have ended their walk and still look at `next`.
+  // The number of waiters that have ended their walk but still read `next`.
   typename P::template atomic<std::uint32_t> pins{};
-  RangeNode* below = nullptr;  // the pools'
+  RangeNode* below = nullptr;  // for the pools
   RangeNode* batch = nullptr;
 
-  // acquire: pairs with a waiter's decrement, after which it does not look any more.
+  // acquire: pairs with a waiter's decrement, after which it doesn't touch the node.
   bool pinned() const noexcept { return pins.load(acquire) != 0; }
 };
 

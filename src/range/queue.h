@@ -1,27 +1,28 @@
-// Fairness between acquisitions of a range lock: one that has failed too often closes a gate, at
-// which the others wait until it is in.
+// Fairness between acquisitions of a range lock: one that has failed too often closes a gate, and
+// the others wait there until it has its range.
 //
 // Paper: as list.h, section 4.3.
-// Idea: one acquisition at a time is the keeper of the gate. It publishes its range, and an
-//   acquisition of an overlapping one waits before its next attempt. So the keeper waits only for
-//   ranges that were held, or about to be, when the gate closed. An older impatient acquisition
+// Idea: one acquisition at a time is the keeper of the gate. It publishes its range, and
+//   acquisitions of an overlapping range wait before their next attempt. So the keeper waits only
+//   for ranges that were held, or about to be, when the gate closed. An older impatient acquisition
 //   takes the gate over, so each becomes the keeper sooner or later. The keeper opens the gate when
-//   it is in or gives up.
+//   it succeeds or gives up.
 // State (32 bytes, zero = free): the gate, the keeper's range, the next serial number. The gate is
 //   0 (open), or the keeper's serial number with the stamp of its process and two flags.
-// Invariants: a thread that holds a range, of whichever lock, passes the gate. So threads which
-//   wait here hold no range, and nobody who wants a range waits for them: a cycle of waiting
-//   threads that leads through the gate needs a lock of another kind, which a thread here holds and
-//   the holder of a range waits for. (A reader-writer lock that has readers wait behind a waiting
-//   writer makes the same cycle.) Therefore a waiter that sees the same keeper for eight seconds
-//   opens the gate; this also helps if the keeper's thread was cancelled in the middle of the call.
-// Fairness: the keeper is overtaken only by threads that hold ranges and, once, by those that were
-//   past the gate already. Timed acquisitions take part, until their deadlines. One that only tries
-//   never closes the gate, and fails where others would wait.
-// Fork: in a child the keeper does not exist. The stamp shows it, and the gate counts as open.
-// Deviations: the paper has a counter and an auxiliary reader-writer lock, behind which all wait,
-//   whatever they want and hold: safe only for threads that hold nothing else. That a gate may be
-//   opened by others is ours, too.
+// Invariants: a thread that holds a range of any lock passes the gate. So threads that wait here
+//   hold no range, and nobody who wants a range waits for them. A cycle of waiting threads through
+//   the gate therefore needs another kind of lock, which a thread here holds and the holder of a
+//   range waits for. (A reader-writer lock whose readers wait behind a waiting writer makes the
+//   same cycle.) Therefore a waiter that sees the same keeper for eight seconds opens the gate.
+//   This also helps if the keeper's thread was cancelled during the call.
+// Fairness: only threads that hold ranges overtake the keeper, and threads that were already past
+//   the gate do so at most once. Timed acquisitions take part until their deadlines. One that only
+//   tries never closes the gate, and fails where others would wait.
+// Fork: the keeper does not exist in a child. The stamp shows that, and then the gate counts as
+//   open.
+// Deviations: the paper has a counter and an auxiliary reader-writer lock, behind which every
+//   thread waits, whatever it wants and holds. That is safe only for threads that hold nothing
+//   else. That others may open the gate is also ours.
 #pragma once
 
 #include <cerrno>
@@ -44,7 +45,7 @@ class RangeQueue {
   // An acquisition's place in the queue.
   class Place {
    public:
-    // Without `fair` it has none: it neither waits at the gate nor closes it.
+    // Without `fair` it has no place: it neither waits at the gate nor closes it.
     Place(RangeQueue& queue, const RangeRequest& r, bool fair) noexcept
         : queue_(queue), r_(r), fair_(fair) {}
     ~Place() {
@@ -53,11 +54,11 @@ class RangeQueue {
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
-    // Before the acquisition's attempt of that number, from 0. Returns 0, or the error with which
-    // the acquisition fails.
+    // Called before each attempt of the acquisition; `number` counts them from 0. Returns 0, or the
+    // error with which the acquisition fails.
     int attempt(std::uint32_t number) noexcept {
       if (!fair_) return 0;
-      const Word gate = queue_.gate_.load(relaxed);  // relaxed, all of the gate: it is advice
+      const Word gate = queue_.gate_.load(relaxed);  // relaxed, as all of the gate: advice
       const bool impatient = number >= kPatience && !r_.only_try;
       return gate == 0 && !impatient ? 0 : pass(gate, impatient);
     }
@@ -68,7 +69,7 @@ class RangeQueue {
       for (;; gate = queue_.gate_.load(relaxed)) {
         const bool closed = is_closed(gate);
         if (closed && (gate & kName) == keeper_) return 0;
-        if (gate != 0 && !closed) {  // the parent's
+        if (gate != 0 && !closed) {  // a keeper of the parent's
           queue_.open(gate & kName);
           continue;
         }
@@ -79,14 +80,15 @@ class RangeQueue {
         if (!closed || P::template local<RangesHeld>().count != 0) return 0;
         if (queue_.lets_pass(gate, r_)) return 0;
         if (r_.only_try) return EBUSY;
-        // 32 times 250 ms, in which the keeper did not get in.
+        // 32 times 250 ms in which the keeper did not succeed.
         const Deadline limit = within(r_.deadline, P::take_back() << 5);
         if (queue_.wait(gate, limit)) continue;
         if (r_.deadline != nullptr && P::passed(*r_.deadline)) return ETIMEDOUT;
         queue_.open(gate & kName);
       }
     }
-    // Returns whether this acquisition became impatient before the keeper did. Serial numbers wrap.
+    // Returns whether this acquisition became impatient before the keeper did. Serial numbers may
+    // wrap.
     bool is_older(Word gate) const noexcept {
       return (gate & kBeingClosed) == 0 && ((keeper_ - gate) & kNewest) != 0;
     }
@@ -94,16 +96,16 @@ class RangeQueue {
     RangeQueue& queue_;
     const RangeRequest& r_;
     const bool fair_;
-    Word keeper_ = 0;  // the gate when this acquisition keeps it, without flags
+    Word keeper_ = 0;  // the gate's value if this acquisition keeps it, without flags
   };
 
-  // For a fast path that does not look at the gate closely: whether it is open.
+  // Returns whether the gate is open, for a fast path that does not need more.
   bool is_open() const noexcept { return gate_.load(relaxed) == 0; }
 
  private:
   static constexpr Word kSleepers = 1;     // a thread may sleep until the gate changes
-  static constexpr Word kBeingClosed = 2;  // the range that is published is not the keeper's yet
-  static constexpr Word kSerialStep = 4;   // in the half on which threads sleep, below the stamp
+  static constexpr Word kBeingClosed = 2;  // the published range is not the keeper's yet
+  static constexpr Word kSerialStep = 4;   // in the half that threads sleep on, below the stamp
   static constexpr Word kSerial = P::kStampTop - kSerialStep;
   static constexpr Word kNewest = P::kStampTop >> 1;  // the highest bit of a serial number
   static constexpr Word kName = kSerial | P::kStampMask;
@@ -117,24 +119,24 @@ class RangeQueue {
     const Word serial = std::uint64_t{serials_.fetch_add(1, relaxed)} * kSerialStep & kSerial;
     return serial | P::process();
   }
-  // Makes the acquisition the keeper. Returns false if the gate has changed.
+  // Makes this acquisition the keeper. Returns false if the gate has changed.
   bool close(Word gate, Word keeper, const RangeRequest& r) noexcept {
     if (!gate_.compare_exchange(gate, keeper | kBeingClosed, relaxed)) return false;
     start_.store(r.start, relaxed);
     end_.store(r.end, relaxed);
-    // Those that wait for the keeper before, or found no range, recheck.
+    // Threads that waited for the previous keeper, or saw no range, recheck.
     wake((gate_.fetch_and(~kBeingClosed, relaxed) | gate) & kSleepers);
     return true;
   }
-  // If the gate still has that keeper.
+  // Opens the gate if that keeper still has it.
   void open(Word keeper) noexcept {
     Word gate = gate_.load(relaxed);
     while ((gate & kName) == keeper) {
       if (gate_.compare_exchange(gate, 0, relaxed)) return wake(gate & kSleepers);
     }
   }
-  // Returns whether the keeper wants other units than that acquisition. The range may be one that
-  // another keeper publishes meanwhile; then the gate has changed.
+  // Returns whether the keeper wants other units than that acquisition. If another keeper publishes
+  // its range meanwhile, the result may be wrong, but then the gate has changed.
   bool lets_pass(Word gate, const RangeRequest& r) const noexcept {
     if ((gate & kBeingClosed) != 0) return false;
     return start_.load(relaxed) >= r.end || end_.load(relaxed) <= r.start;

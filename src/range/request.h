@@ -1,4 +1,4 @@
-// An acquisition's request for a range, and its options; the same for every range lock.
+// A request for a range, and its options; the same for every range lock.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct RangeRequest {
   std::uint64_t end;
   bool shared;
   bool only_try;
-  const Deadline* deadline;  // nullptr means for ever
+  const Deadline* deadline;  // nullptr for none
 };
 
 struct RangeOptions {
@@ -21,7 +21,7 @@ struct RangeOptions {
   bool writers_first;
 };
 
-// The ranges that a thread holds, of all range locks.
+// The number of ranges that a thread holds, in all range locks.
 struct RangesHeld {
   std::uint32_t count = 0;
 };

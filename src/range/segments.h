@@ -1,20 +1,21 @@
-// pnova-rw, rwlock: range locks made of reader-writer locks, one for each segment of the units, or
-// one for all of them.
+// pnova-rw, rwlock: range locks made of reader-writer locks, either one for each segment of the
+// units or one for all units.
 //
 // Paper: the baselines of A. Kogan, D. Dice, S. Issa, "Scalable Range Locks for Scalable Address
 //   Spaces and Beyond", EuroSys 2020, sections 2 and 7.1: pNOVA's locks, after J. Kim and others
 //   (APSys 2019), and one big lock.
-// Idea: the units are cut into segments of the same length, which take turns at kSegments locks. A
-//   range has the locks of all segments that it touches.
-// State: the locks, all zeroes at first, which is a free lock of any kind; the length of a segment.
-//   The caller gives the functions that run on them, always the same ones.
-// Invariants: locks are acquired by rising numbers, so acquisitions of one range each cannot be in
-//   a ring of waiters.
-// Fairness: the locks'. A range that has some of its locks keeps others out while it waits.
-// Deviations: pNOVA has as many segments as its file is long. Here numbers begin again after
-//   kSegments segments, so that every range has its locks.
-// A thread that holds a range has locks that its next range may need: those locks decide what
-//   happens then (EDEADLK, or a wait for ever).
+// Idea: the units are divided into segments of equal length, which share kSegments locks in turn. A
+//   range holds the locks of all segments that it touches.
+// State: the locks, zero at first, which is a free lock of any kind, and the length of a segment.
+//   The caller passes the functions that operate on them, always the same ones.
+// Invariants: locks are acquired in ascending order, so acquisitions of one range per thread can't
+//   deadlock.
+// Fairness: that of the locks. A range that has only some of its locks already keeps others out
+//   while it waits.
+// Deviations: pNOVA has as many segments as its file is long. Here segment n uses lock n modulo
+//   kSegments, so every range has its locks.
+// Several ranges: a thread that holds a range may have locks that its next range needs. Then those
+//   locks decide what happens (EDEADLK, or an endless wait).
 #pragma once
 
 #include <cerrno>
@@ -28,30 +29,31 @@
 
 namespace lockswap {
 
-// The length of a segment, in units, where the program gives none. Written at start-up.
+// The length of a segment in units, unless the program gives one. Written at start-up.
 inline constinit std::uint64_t default_range_segment = 4096;
 
-// The locks of a range: `count` locks from `first` on, where 0 follows `of` - 1. 1 <= count <= of.
+// The locks of a range: `count` locks starting at `first`, where lock 0 follows lock `of` - 1. 1 <=
+// count <= of.
 struct Segments {
   std::uint32_t first;
   std::uint32_t count;
   std::uint32_t of;
 
-  // Those of [start, end), if a segment has `length` units.
+  // Returns the locks of [start, end), if a segment has `length` units.
   static Segments of_range(std::uint64_t start, std::uint64_t end, std::uint64_t length,
                            std::uint32_t of) noexcept {
     return from_to(start / length, (end - 1) / length, of);
   }
-  // Those of the segments from `one` to `last`.
+  // Returns the locks of the segments `one` to `last`.
   static Segments from_to(std::uint64_t one, std::uint64_t last, std::uint32_t of) noexcept {
     const std::uint64_t behind = last - one;
     return {static_cast<std::uint32_t>(one % of),
             behind < of ? static_cast<std::uint32_t>(behind) + 1 : of, of};
   }
-  // The numbers, rising: i from 0 to count - 1.
+  // Returns the number of lock i, 0 <= i < count. The numbers ascend.
   std::uint32_t at(std::uint32_t i) const noexcept {
     if (count == of) return i;
-    const std::uint32_t round = first + count > of ? first + count - of : 0;  // begin again at 0
+    const std::uint32_t round = first + count > of ? first + count - of : 0;  // wraps to 0
     return i < round ? i : first + i - round;
   }
 };
@@ -62,7 +64,8 @@ class SegmentLocks {
 
   SegmentLocks(const RwOps& ops, pthread_rwlock_t* locks) noexcept : ops_(ops), locks_(locks) {}
 
-  // 0; or the errno of the first lock that could not be acquired, and then none of them is held.
+  // Returns 0, or the errno of the first lock that could not be acquired, in which case none is
+  // held.
   int take(const Segments& s, const RangeRequest& r) const noexcept {
     for (std::uint32_t i = 0; i < s.count; ++i) {
       const int error = take_one(&locks_[s.at(i)], r);
@@ -74,7 +77,7 @@ class SegmentLocks {
   }
   void give_back(const Segments& s) const noexcept { give_back(s, s.count); }
 
-  // Returns whether one of them is held, when nobody acquires or releases.
+  // Returns whether one of them is held. No thread may acquire or release meanwhile.
   bool busy(std::uint32_t of) const noexcept {
     for (std::uint32_t i = 0; i < of; ++i) {
       if (ops_.trywrlock(&locks_[i]) != 0) return true;

@@ -1,29 +1,32 @@
-// sharded-rw: range locks as many sorted lists of held ranges, for when many are held.
+// sharded-rw: range locks as several sorted lists of held ranges, for locks with many held ranges.
 //
-// Source: ours; the lists are those of list.h. The paper (section 4.1) leaves long lists to a skip
-//   list of ranges. That finds the place, but an exclusive range also has to meet each shared one
-//   that begins before it and reaches it, wherever that is (docs/range-locks.md).
-// Idea: the units are cut into segments, which take turns at kShards lists. A range has a node in
-//   the list of each segment that it touches. Two ranges that overlap have a unit in common, and
-//   so a list, in which one of them finds the other; other ranges in a list are no obstacle, since
-//   nodes have the range's bounds. A thread goes through the lists by rising numbers. At an
-//   obstacle it takes out the nodes that it has already put in, waits, and begins again.
-// State (48 bytes, zero = free): the lists, mapped when the first range is acquired, with the
-//   length of a segment; the queue (queue.h).
-// Invariants: those of list.h, in each list. A thread that waits for a held range has no node of
-//   that acquisition in any list; so it is in nobody's way, and list-rw's freedom from deadlock
-//   stays. (Its nodes stay in while it waits for an acquisition that may give way.) A thread that
-//   is in another's way without holding its range has come further than the other; so the furthest
-//   one is stopped by held ranges only.
-// Fairness: list-rw's. A thread that finds a list empty looks at the queue, too, else narrow ranges
-//   would pass by a wide one that is impatient.
-// Space: 8 bytes a list; a node (64 bytes) for each segment that a range touches, kShards at most.
-// Cost: a walk through a list for each of them.
-// Order: nothing is ordered between lists: each range is acquired, and released, in each.
-// Destroy is safe: as list.h; the lists themselves go when the lock is destroyed. But a release of
-//   several nodes is not one step: a thread that has seen one of them released may still find
-//   another, so a try, or destroy, returns EBUSY until the release has ended. (A count of releases
-//   under way would be a word that all of them write, on the line that the fast path reads.)
+// Source: ours; the lists are those of list.h. For long lists the paper (section 4.1) suggests a
+//   skip list of ranges. That finds the place quickly, but an exclusive range must also meet each
+//   shared one that begins before it and reaches it, wherever that is (docs/range-locks.md).
+// Idea: the units are divided into segments, which share kShards lists in turn. A range has a node
+//   in the list of each segment that it touches. Two ranges that overlap have a unit in common,
+//   hence a list, in which one of them finds the other. Other ranges in that list are not in the
+//   way, since nodes have the bounds of their ranges. A thread visits the lists in ascending order.
+//   If a range is in its way, it removes the nodes that it has already inserted, waits, and starts
+//   again.
+// State (48 bytes, zero = free): the lists, which are mapped when the first range is acquired, with
+//   the length of a segment; the queue (queue.h).
+// Invariants: those of list.h, in each list. While a thread waits for a held range, its acquisition
+//   has no node in any list, so it is in nobody's way, and the lock is as free from deadlock as
+//   list-rw. (The nodes stay while it waits for an acquisition that may give way.) If a thread
+//   without its range is in another's way, it has come further than the other. So only held ranges
+//   can stop the one that has come furthest.
+// Fairness: that of list-rw. A thread that finds a list empty also checks the queue, because
+//   otherwise narrow ranges would pass an impatient wide one.
+// Space: 8 bytes a list, and a node (64 bytes) for each segment that a range touches, at most
+//   kShards.
+// Cost: a walk through a list for each of these nodes.
+// Order: nothing is ordered between lists. Each range is acquired and released in every one of its
+//   lists.
+// Destroy is safe as in list.h. Destroying the lock unmaps the lists. But the release of several
+//   nodes is not one step: a thread that has seen one of them released may still find another. So a
+//   try, or destroy, returns EBUSY until the release has ended. (A count of unfinished releases
+//   would be a word that all of them write, in the cache line that the fast path reads.)
 #pragma once
 
 #include <bit>
@@ -59,7 +62,7 @@ class ShardedRanges {
       .source = "ours; the lists are list-rw's",
       .fairness = "as list-rw"};
 
-  // A new lock; `segment`: units, rounded up to a power of two; 0: the default.
+  // Makes a new lock. `segment` is in units and is rounded up to a power of two; 0 is the default.
   void begin(std::uint64_t segment) noexcept { segment_ = segment; }
   // Destroys a lock that is not busy.
   void end() noexcept {
@@ -68,7 +71,7 @@ class ShardedRanges {
       P::unmap(Lists(there).heads, kMapped);
   }
 
-  // In one segment, whose list is empty.
+  // For a range in one segment whose list is empty.
   [[gnu::always_inline]] bool acquire_alone(std::uint64_t start, std::uint64_t end, bool shared,
                                             Node*& out) noexcept {
     const Lists lists = peek();
@@ -105,7 +108,7 @@ class ShardedRanges {
     ++List::held().count;
     return 0;
   }
-  // Also of a range with several nodes.
+  // Also for ranges with several nodes.
   void release_slowly(Node* n) noexcept {
     --List::held().count;
     Parts::of_held(peek(), n).retreat();
@@ -131,12 +134,13 @@ class ShardedRanges {
 
  private:
   using Queue = RangeQueue<P, W, kSizes.patience>;
-  // Eight heads share a cache line: not those of neighbours, which different threads use.
+  // Eight heads share a cache line, but not those of neighbouring segments, which different threads
+  // use.
   static constexpr std::uint32_t kInLine = kShards % 8 == 0 ? 8 : 1;
   static constexpr std::uint32_t kLines = kShards / kInLine;
   static constexpr std::size_t kMapped = sizeof(Link) * kShards;
 
-  // The lists, and how long a segment is: the word is an address with a shift in its low bits.
+  // The lists and the length of a segment. The word is an address with the shift in its low bits.
   struct Lists {
     static constexpr std::uint64_t kShift = 63;
 
@@ -158,13 +162,13 @@ class ShardedRanges {
     std::uint32_t shift;
   };
 
-  // The nodes of one acquisition: a stack, linked by `below`, which the pools need only for nodes
-  // that are theirs. The newest is in the list of the greatest number.
+  // The nodes of one acquisition: a stack linked by `below`, which the pools use only for their own
+  // nodes. The newest node is in the list with the greatest number.
   class Parts {
    public:
     Parts(const Lists& lists, const RangeRequest& r) noexcept
         : lists_(lists), r_(r), touched_(lists.touched_by(r.start, r.end)) {}
-    // All nodes of a range that is held.
+    // Returns all nodes of a held range.
     static Parts of_held(const Lists& lists, Node* top) noexcept {
       Parts p(lists, {top->start.get(), top->end.get(), false, false, nullptr});
       p.top_ = top;
@@ -173,7 +177,7 @@ class ShardedRanges {
     }
     Node* top() const noexcept { return top_; }
 
-    // 0: all of them are in. kAgain: none is.
+    // Returns 0 if all nodes are inserted, and kAgain if none is.
     int put_in(typename List::Supply& me, RangeOptions options) noexcept {
       Node* n = nullptr;
       int result = 0;
@@ -188,13 +192,13 @@ class ShardedRanges {
           n = nullptr;
           ++count_;
         } else if (result == List::kAgain && count_ != 0) {
-          result = 0;  // it did not wait: it tries the same list once more
+          result = 0;  // it did not wait, so it tries the same list once more
         }
       }
       if (n != nullptr) Nodes::give(me, n);
       return result;
     }
-    // Takes out the nodes that are in.
+    // Removes the nodes that are inserted.
     void retreat() noexcept {
       while (count_ != 0) {
         Node* n = top_;
@@ -203,7 +207,7 @@ class ShardedRanges {
         if (!List::release_alone(lists_.at(touched_.at(count_)), n)) List::mark_released(n);
       }
     }
-    // In the lists after this one.
+    // Returns whether a range of this thread is in the way in a list after the current one.
     bool has_own() const noexcept {
       for (std::uint32_t i = count_ + 1; i < touched_.count; ++i) {
         if (List::has_own(List::Walk::first_of(lists_.at(touched_.at(i))), r_, nullptr))
@@ -221,7 +225,7 @@ class ShardedRanges {
   };
 
   Lists peek() const noexcept { return Lists(lists_.load(acquire)); }  // pairs with open()
-  // No heads: no memory.
+  // Returns no heads if there is no memory.
   Lists open() noexcept {
     const Lists there = peek();
     return there.heads != nullptr ? there : map_lists();
@@ -233,7 +237,7 @@ class ShardedRanges {
     void* fresh = P::map(kMapped);  // zeroes are empty lists
     std::uint64_t seen = 0;
     const std::uint64_t mine = reinterpret_cast<std::uintptr_t>(fresh) | shift;
-    // acq_rel: the lists; pairs with peek(), and with another thread's.
+    // acq_rel: the lists; pairs with peek(), and with the same compare-exchange of another thread.
     if (fresh == nullptr || lists_.compare_exchange(seen, mine, acq_rel)) {
       return Lists(fresh == nullptr ? 0 : mine);
     }

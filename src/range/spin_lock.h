@@ -1,10 +1,10 @@
-// A lock for a few steps that only one thread may take at a time, such as those in a tree.
+// A lock for short critical sections, such as updates of a tree.
 //
-// Idea: test-and-test-and-set. The paper's baselines have the same inside.
-// State: 4 bytes, zero = free; the holder's process. A thread waits by the wait policy: with more
-//   threads than processors the holder may have been stopped.
-// Fork: in a child a lock that another thread held is taken over, and lock() says so: that thread
-//   was in the middle of its steps.
+// Idea: test-and-test-and-set, as inside the paper's baselines.
+// State: 4 bytes, zero = free; the stamp of the holder's process. A thread waits by the wait
+//   policy, because with more threads than processors the holder may be preempted.
+// Fork: a child takes over a lock that another thread held, and lock() returns true, because that
+//   thread may have stopped in the middle of its updates.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@ namespace lockswap {
 template <Platform P, WaitPolicy<P> W>
 class SpinLock {
  public:
-  // Returns true if the holder was a thread that only the parent process has.
+  // Returns true if the holder was a thread that exists only in the parent process.
   bool lock() noexcept {
     const std::uint32_t mine = kHeld | static_cast<std::uint32_t>(P::process() >> kStampAt);
     for (;;) {
@@ -35,15 +35,15 @@ class SpinLock {
     }
   }
   void unlock() noexcept {
-    // release: the steps; pairs with try_lock().
+    // release: the critical section; pairs with lock().
     if ((word_.exchange(0, release) & kSleepers) != 0) W::wake(&word_, kChannel);
   }
 
  private:
   static constexpr std::uint32_t kHeld = 1;
-  static constexpr std::uint32_t kSleepers = 2;  // a thread may sleep. It may stay set
+  static constexpr std::uint32_t kSleepers = 2;  // a thread may sleep; may stay set
   static constexpr std::uint32_t kChannel = 1;
-  // A stamp's lowest bit goes above those two.
+  // A stamp is shifted down so that its lowest bit comes just above these two.
   static constexpr int kStampAt = std::countr_zero(P::kStampMask) - 2;
 
   typename P::template atomic<std::uint32_t> word_{};

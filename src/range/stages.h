@@ -1,4 +1,4 @@
-// An acquisition and a release of a range, by the stages that the lock has.
+// Acquires and releases a range by whichever stages the lock has.
 #pragma once
 
 #include "range/concept.h"
@@ -6,8 +6,9 @@
 
 namespace lockswap {
 
-// 0: the range is held, by `out`, which else stays what it was. EBUSY (only_try), ETIMEDOUT,
-// ENOMEM; EDEADLK: the thread holds a range itself that is in the way.
+// Returns 0 if the range is now held by the node `out`, which is otherwise unchanged. The errors
+// are EBUSY (only_try), ETIMEDOUT, ENOMEM, and EDEADLK if another range of the same thread is in
+// the way.
 template <RangeLock Lock>
 int acquire_range(Lock& lock, const RangeRequest& r, RangeOptions options,
                   typename Lock::Node*& out) noexcept {
@@ -17,7 +18,7 @@ int acquire_range(Lock& lock, const RangeRequest& r, RangeOptions options,
   return lock.acquire_slowly(r, options, out);
 }
 
-// Called by the thread that acquired it. The lock may be gone after the range has become free.
+// Called by the thread that acquired the range. The lock may be gone as soon as the range is free.
 template <RangeLock Lock>
 void release_range(Lock& lock, typename Lock::Node* node) noexcept {
   if constexpr (FastRangeLock<Lock>) {

@@ -1,28 +1,30 @@
-// lustre-ex, kernel-rw: range locks as a tree of all ranges, held ones and waiting ones.
+// lustre-ex, kernel-rw: range locks as a tree of all ranges, both held and waiting.
 //
 // Paper: the baselines of A. Kogan, D. Dice, S. Issa, "Scalable Range Locks for Scalable Address
-//   Spaces and Beyond", EuroSys 2020, section 3. lustre-ex after J. Kara's range locks of 2013,
-//   kernel-rw after D. Bueso's of 2017.
+//   Spaces and Beyond", EuroSys 2020, section 3. lustre-ex follows J. Kara's range locks of 2013,
+//   kernel-rw those of D. Bueso of 2017.
 // Idea: a spin lock guards an interval tree. An acquisition counts the ranges there that are in its
-//   way, puts its own in, and waits until the count is 0. A release takes its range out and counts
-//   down for all ranges that came later and overlap it.
+//   way, inserts its own, and waits until the count is 0. A release removes its range and
+//   decrements the counts of all ranges that came later and overlap it.
 // State (32 bytes, zero = free): the spin lock, the tree, the number of arrivals, the first of all
 //   nodes.
-// Invariants: a node's count is the number of ranges in the tree that came before it, overlap it,
-//   but for those that are shared as it is. Count 0: the range is held. The nodes of the tree are
-//   also in a list, which is whole after each store: a node is put there before it is in the tree
-//   and is counted, and taken out of it first.
-// Fairness: first come, first served. So C waits for B if B waits for A, though A is not in C's
+// Invariants: a node's count is the number of ranges in the tree that came before it and overlap
+//   it, unless both are shared. A range with count 0 is held. The nodes of the tree are also in a
+//   list, which is intact after each store: a node is put into the list before it is in the tree
+//   and counted, and is removed from the list first.
+// Fairness: first come, first served. So C waits for B if B waits for A, although A is not in C's
 //   way.
-// Space: a node (128 bytes) a range. Nodes come from the thread's pool and go back at the release.
-// Order: everything but the count is done under the spin lock.
-// Fork: in a child the tree may be half changed, if another thread had the spin lock. The next
-//   thread that takes it makes the tree and the counts anew from the list.
-// Deviations: the kernel's wait queues are the wait policies; an acquisition that gives up counts
-//   down as a release does, which is why arrivals have numbers. try_upgrade() is ours.
-// A thread that holds a range and asks for another waits behind ranges that came in between, whose
-//   threads may wait for it: a deadlock that the list locks do not have.
-// Destroy is safe: a release's last access of the lock is the spin lock's; a wake may follow.
+// Space: a node (128 bytes) for each range. Nodes come from the thread's pool, and a release
+//   returns them.
+// Order: everything but the count is accessed under the spin lock.
+// Fork: if another thread had the spin lock, the tree in a child may be half changed. The next
+//   thread that locks it rebuilds the tree and the counts from the list.
+// Deviations: the wait policies take the place of the kernel's wait queues. An acquisition that
+//   gives up decrements counts as a release does, which is why arrivals have numbers. try_upgrade()
+//   is ours.
+// Deadlock: a thread that holds a range and asks for another waits behind ranges that came in
+//   between, and their threads may wait for it. The list locks don't have this deadlock.
+// Destroy is safe: a release last accesses the spin lock. Only a wake may follow.
 #pragma once
 
 #include <cerrno>
@@ -41,20 +43,20 @@ namespace lockswap {
 
 template <Platform P>
 struct alignas(64) RangeTreeNode : IntervalTreeLinks<RangeTreeNode<P>> {
-  // kOne for each range in the way, and kSleepers.
+  // kOne for each range in the way, plus kSleepers.
   typename P::template atomic<std::uint32_t> blocked{};
   bool shared = false;
   std::uint64_t arrival = 0;
   std::uint64_t owner = 0;         // P::self()
-  RangeTreeNode* below = nullptr;  // the pools'
+  RangeTreeNode* below = nullptr;  // for the pools
   RangeTreeNode* batch = nullptr;
-  RangeTreeNode* next = nullptr;  // of all nodes of the lock
+  RangeTreeNode* next = nullptr;  // in the list of all nodes of the lock
   RangeTreeNode* before = nullptr;
 
   static bool pinned() noexcept { return false; }
 };
 
-// kernel-rw, or, without readers, lustre-ex.
+// kernel-rw, or lustre-ex if kReaders is false.
 template <Platform P, WaitPolicy<P> W, bool kReaders, std::uint32_t kPool = 128>
 class RangeTree {
  public:
@@ -101,11 +103,11 @@ class RangeTree {
     const typename Nodes::Lease lease;
     --held().count;
     remove(*n);
-    // No other thread looks at the node any more: counting down is done under the lock. Without
-    // memory for a supply, if the thread can have none that stays, the node is lost.
+    // No other thread looks at the node any more, because counts are decremented under the lock. If
+    // the thread can have no supply that stays, the node is lost.
     if (lease.get() != nullptr) Nodes::give(*lease.get(), n);
   }
-  // Shared ranges that came later go on, unless another one is in their way.
+  // Lets shared ranges that came later go on, unless another range is in their way.
   void downgrade(Node* n) noexcept requires kReaders {
     Sleepers sleepers;
     lock();
@@ -113,22 +115,22 @@ class RangeTree {
     count_down(*n, sleepers, [](const Node& other) { return other.shared; });
     guard_.unlock();
   }
-  // A shared range becomes exclusive. EBUSY: another range that overlaps it is held, or waits and
-  // came before it. By its owner.
+  // Makes a shared range exclusive. Returns EBUSY if another range that overlaps it is held, or is
+  // waiting and came before it. Called by its owner.
   int try_upgrade(Node* n) noexcept requires kReaders {
     lock();
     bool alone = true;
     tree_.for_each_overlap(n->start, n->end, [&](const Node& other) {
-      // relaxed: counting is done under the lock.
+      // relaxed: counts change under the lock.
       const bool waits_behind = other.arrival > n->arrival && other.blocked.load(relaxed) >= kOne;
       alone = alone && (&other == n || waits_behind);
     });
     if (alone) {
       n->shared = false;
-      // Readers that wait for others now wait for this range, too; writers do already.
+      // Readers that wait for others now wait for this range as well; writers do already.
       tree_.for_each_overlap(n->start, n->end, [&](Node& other) {
         if (&other != n && other.shared)
-          other.blocked.fetch_add(kOne, relaxed);  // relaxed: the same
+          other.blocked.fetch_add(kOne, relaxed);  // relaxed: as above
       });
     }
     guard_.unlock();
@@ -149,7 +151,7 @@ class RangeTree {
   static constexpr std::uint32_t kOne = 2;
   static constexpr std::uint32_t kChannel = 1;
 
-  // The threads to wake when the spin lock is free again; from the ninth on, at once.
+  // The threads to wake once the spin lock is free. Those after the eighth are woken at once.
   class Sleepers {
    public:
     Sleepers() = default;
@@ -177,12 +179,13 @@ class RangeTree {
   static bool share(const Node& a, const Node& b) noexcept { return a.shared && b.shared; }
   void lock() noexcept {
     const bool orphaned = guard_.lock();
-    // A plain update under the spin lock: so exploration sees whether the lock orders it.
+    // A plain variable under the spin lock, by which the explorer checks that the lock orders its
+    // holders.
     arrivals_.set(arrivals_.get() + 1);
     if (orphaned) [[unlikely]]
       make_again();
   }
-  // Called in a forked child. Rebuilds the tree and the counts from what is in the list.
+  // Called in a forked child. Rebuilds the tree and the counts from the list.
   [[gnu::noinline]] void make_again() noexcept {
     tree_ = {};
     Node* before = nullptr;
@@ -209,7 +212,7 @@ class RangeTree {
     tree_.insert(n);
   }
 
-  // Puts n in. EBUSY, EDEADLK: it is not in.
+  // Inserts n. If it returns EBUSY or EDEADLK, n is not in the tree.
   int enter(Node& n, bool only_try) noexcept {
     lock();
     n.arrival = arrivals_.get();
@@ -229,17 +232,17 @@ class RangeTree {
     return result;
   }
 
-  // Returns false if the deadline has passed, and the node is out of the tree.
+  // Returns false if the deadline has passed, and then the node has been removed from the tree.
   bool wait_for_turn(Node& n, const Deadline* deadline) noexcept {
     const auto free = [](std::uint32_t v) { return v < kOne; };
-    // acquire: pairs with count_down(): the sections of all ranges that were in the way.
+    // acquire: the critical sections of all ranges that were in the way; pairs with count_down().
     if (free(n.blocked.load(acquire)) ||
         W::until(n.blocked, acquire, kSleepers, kChannel, deadline, free)) {
       return true;
     }
     Sleepers sleepers;
     lock();
-    const bool in = free(n.blocked.load(relaxed));  // relaxed: it is counted down under the lock
+    const bool in = free(n.blocked.load(relaxed));  // relaxed: counts change under the lock
     if (!in) take_out(n, sleepers);
     guard_.unlock();
     return in;
@@ -259,12 +262,12 @@ class RangeTree {
     count_down(n, sleepers, [&](const Node& other) { return !share(n, other); });
   }
 
-  // n is no longer in the way of ranges that came later, of those for which waits() is true.
+  // Decrements the counts of the ranges that came later, overlap n, and for which waits() is true.
   template <class F>
   void count_down(const Node& n, Sleepers& sleepers, F waits) noexcept {
     tree_.for_each_overlap(n.start, n.end, [&](Node& other) {
       if (&other == &n || other.arrival < n.arrival || !waits(other)) return;
-      // release: the section; pairs with wait_for_turn().
+      // release: the critical section; pairs with wait_for_turn().
       if (other.blocked.fetch_sub(kOne, release) == (kOne | kSleepers))
         sleepers.add(&other.blocked);
     });

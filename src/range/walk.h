@@ -1,16 +1,16 @@
-// A walk through a list of ranges: it finds a range's place, and the node that is in the way.
+// A walk through a list of ranges. It finds the place of a range, or the node that is in its way.
 //
 // Paper: as list.h: InsertNode and compare (listings 1 and 2), the validations (listing 3).
-// Idea: links are read one after the other from the head; a released node on the way is taken out.
-//   A node that a walk has met may be used as long as the walk lasts, and no longer (epoch.h).
+// Idea: the walk follows links from the head, and removes released nodes on the way. It may use a
+//   node that it has met until it ends, and no longer (epoch.h).
 // Order: there are two Dekker pairs:
-//     a range        1. puts its node in          2. looks again at the others
+//     a range        1. inserts its node          2. checks the other nodes again
 //     a walk         1. begins (epoch.h)          2. loads links
-//     taking out     1. changes a link            2. looks at the walks (epoch.h)
-//   The first is between two ranges, the second between the other two lines. Therefore one rule:
-//   each update that puts a node in, takes one out or clears kAlone is seq_cst, and so is each load
+//     a removal      1. changes a link            2. checks the walks (epoch.h)
+//   The first is between two ranges, the second between the other two lines. So there is one rule:
+//   every update that inserts a node, removes one or clears kAlone is seq_cst, and so is every load
 //   of a link. On x86-64 these loads are plain ones.
-// Deviations: the listings' `cur.start > lock.end` is >=: ranges are half-open.
+// Deviations: `cur.start > lock.end` in the listings is >= here, because ranges are half-open.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@
 namespace lockswap {
 
 enum class RangeStep : std::uint8_t {
-  in,       // the node is in the list; or: nothing is in its way
-  alone,    // the node is in the list, and no other is
-  blocked,  // by another node
-  lost,     // the place was in a node that was released meanwhile
+  in,       // the node is in the list, or nothing is in its way
+  alone,    // the node is in the list, which was empty
+  blocked,  // another node is in the way
+  lost,     // the place was in a node that has been released
 };
 
-// Nodes: Pools. Without kReaders all ranges are exclusive.
+// Nodes: a Pools. If kReaders is false, all ranges are exclusive.
 template <Platform P, class Nodes, bool kReaders>
 class RangeWalk {
   using Link = typename P::template atomic<std::uint64_t>;
@@ -39,7 +39,7 @@ class RangeWalk {
   using Step = RangeStep;
 
  public:
-  // Begins the walk. `me`: the calling thread's supply.
+  // Begins the walk. `me` is the calling thread's supply of nodes.
   RangeWalk(Link& head, Supply& me) noexcept : head_(head), me_(me) { begin(); }
   ~RangeWalk() {
     if (walking_) end();
@@ -58,18 +58,19 @@ class RangeWalk {
 
   static Node* node(std::uint64_t w) noexcept { return reinterpret_cast<Node*>(w & ~link::kFlags); }
   static bool reads(const RangeRequest& r) noexcept { return kReaders && r.shared; }
-  // The first node of a list, for a caller that follows the links itself. In a walk.
+  // Returns the first node of a list, for a caller that follows the links itself. Must be called
+  // during a walk.
   static Node* first_of(Link& head) noexcept { return node(look(head)); }
   static std::uint64_t flags_of(const RangeRequest& r) noexcept {
     return reads(r) ? link::kShared : link::kNone;
   }
 
-  // Finds the node's place and puts it there, instead of released nodes that are there.
+  // Finds the node's place and inserts it there, replacing released nodes that are in that place.
   Step insert(Node* n, const RangeRequest& r, Node*& other) noexcept {
     Link* at = &head_;
-    [[maybe_unused]] const Node* before = nullptr;  // whose link that is
+    [[maybe_unused]] const Node* before = nullptr;  // the node whose link `at` is
     std::uint64_t w = look(*at);
-    Node* next = node(w);  // the first from there on that is not known to be released
+    Node* next = node(w);  // the first node from there that is not known to be released
     for (;;) {
       if ((w & link::kReleased) != 0) return Step::lost;
       if (next != nullptr) {
@@ -112,7 +113,7 @@ class RangeWalk {
     }
   }
 
-  // A reader's second look: from its node on, for a writer that was in before.
+  // A reader's second check: from its node on, for a writer that was there before.
   Step look_on(Node* n, Node*& other) noexcept {
     const std::uint64_t end = n->end.get();
     Link* at = &n->next;
@@ -127,13 +128,13 @@ class RangeWalk {
         other = next;
         return Step::blocked;
       }
-      at = &next->next;  // through nodes that were released as well: their links still lead on
+      at = &next->next;  // also through nodes released meanwhile: their links still lead on
       w = after;
     }
     return Step::in;
   }
 
-  // A writer's: from the head to its node, for a reader that was in before.
+  // A writer's second check: from the head to its node, for a reader that was there before.
   Step look_back(Node* n, Node*& other) noexcept {
     const std::uint64_t start = n->start.get();
     Link* at = &head_;
@@ -153,12 +154,12 @@ class RangeWalk {
     return Step::in;
   }
 
-  // Returns whether a range is held, when no thread acquires or releases. Takes released nodes out,
-  // into `me`, if there is one.
+  // Returns whether a range is held. Moves released nodes to `me`, unless that is nullptr. No
+  // thread may acquire or release meanwhile.
   static bool any_held(Link& head, Supply* me) noexcept {
     for (std::uint64_t w = look(head); node(w) != nullptr; w = look(head)) {
       Node* first = node(w);
-      const std::uint64_t after = first->next.load(relaxed);  // relaxed: nobody changes it
+      const std::uint64_t after = first->next.load(relaxed);  // relaxed: it does not change
       if ((after & link::kReleased) == 0) return true;
       if (me == nullptr || !take_out(*me, head, w, node(after))) return true;
     }
@@ -168,8 +169,8 @@ class RangeWalk {
  private:
   static std::uint64_t word(const Node* n) noexcept { return link::of(n); }
   static std::uint64_t flags(std::uint64_t w) noexcept { return w & link::kFlags; }
-  // Returns whether the second may come next in the list (list.h, Invariants), when one of them has
-  // just been put in. relaxed: nothing goes with it.
+  // For P::check, when one of the two has just been inserted: returns whether `second` may follow
+  // `first` in the list (list.h, Invariants). relaxed: it publishes nothing.
   static bool may_follow(const Node* first, const Node* second) noexcept {
     if (first == nullptr || second == nullptr) return true;
     const bool both_shared =
@@ -177,19 +178,19 @@ class RangeWalk {
     return (both_shared ? first->start : first->end).get() <= second->start.get();
   }
 
-  // A link, after kAlone is cleared: from here on its node is released by a flag.
+  // Returns a link after clearing kAlone. From then on its node must be released by the flag.
   static std::uint64_t look(Link& at) noexcept {
     for (;;) {
       std::uint64_t w = at.load(seq_cst);
       if ((w & link::kAlone) == 0) return w;
-      // seq_cst: from here on the node is looked at, so it comes after begin(). It acquires the
-      // node, which may have been used again since the load.
+      // seq_cst: the node is accessed from here on, so this must come after begin(). It acquires
+      // the node, which may have been reused since the load.
       if (at.compare_exchange(w, w & ~link::kAlone, seq_cst)) return w & ~link::kAlone;
     }
   }
 
-  // Takes out the released nodes from the one that `at` leads to up to `until`, if `at` still is w,
-  // and makes w what it is then.
+  // Removes the released nodes from the one that `at` links to up to `until`, if `at` is still w.
+  // Sets w to the new link.
   static bool take_out(Supply& me, Link& at, std::uint64_t& w, Node* until) noexcept {
     P::check([w] { return (w & link::kReleased) == 0; });
     std::uint64_t seen = w;
@@ -199,10 +200,10 @@ class RangeWalk {
     w = without;
     return true;
   }
-  // The nodes from `first` up to `until` have been taken out.
+  // Retires the nodes from `first` up to `until`, which have been removed.
   static void retire(Supply& me, Node* first, const Node* until) noexcept {
     while (first != until) {
-      Node* next = node(first->next.load(relaxed));  // relaxed: of a released node, and known
+      Node* next = node(first->next.load(relaxed));  // relaxed: a released node's link is constant
       Nodes::retire(me, first);
       first = next;
     }
