@@ -77,38 +77,38 @@ enum {
   LOCKSWAP_RANGE_SHARED = 1     /**< Beside others that share it; exclusive under list-ex. */
 };
 
-/** Who goes first under list-rw if a reader and a writer arrive at the same moment. The other one
- * starts again. */
+/** Which of a reader and a writer goes first under list-rw if both arrive at the same moment. The
+ * other one starts again. */
 enum {
   LOCKSWAP_RANGE_PREFER_READERS = 0, /**< The reader; this is the default. */
   LOCKSWAP_RANGE_PREFER_WRITERS = 1  /**< The writer. */
 };
 
-/* --- Attributes. Defaults: the implementation that LOCKSWAP_RANGE names, else list-rw; what its
- * name says of fairness and preference, else fair, readers preferred. Thread-safe as long as no two
- * threads use one object. */
+/* --- Attributes. By default a lock has the implementation that LOCKSWAP_RANGE names (list-rw if
+ * that is not set), with the options in that name. Without options it is fair and prefers readers.
+ * These functions are thread-safe as long as no two threads use the same attributes object. */
 
 /** Sets all attributes to their defaults. */
 int lockswap_range_lock_attr_init(lockswap_range_lock_attr* attr);
-/** Chooses the implementation.
- * "list-ex": every range is exclusive. "list-rw": shared and exclusive. "sharded-rw": the
- * same for many ranges. For comparison "lustre-ex", "kernel-rw", "pnova-rw", "pnova-rw:LOCK",
- * "rwlock", "rwlock:LOCK" (see above; LOCK: a reader-writer lock of lockswap). Behind the name of a
- * list, ":unfair" and ":writers-first" say what the next two functions do, which override them. In
- * any case of letters. EINVAL: there is none of that name.
- * ENOTSUP: that LOCK cannot be used here. */
+/** Chooses the implementation by its name. Case does not matter.
+ * "list-ex" has only exclusive ranges, "list-rw" shared and exclusive ones, and "sharded-rw" is
+ * list-rw for many ranges. For comparison there are "lustre-ex", "kernel-rw", "pnova-rw",
+ * "pnova-rw:LOCK", "rwlock" and "rwlock:LOCK" (see above), where LOCK is one of lockswap's
+ * reader-writer locks. The options ":unfair" and ":writers-first" may follow the name of a list,
+ * and the next two functions override them. Returns EINVAL if there is no implementation of that
+ * name, and ENOTSUP if LOCK cannot be used here. */
 int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr, const char* name);
 /** Chooses fairness.
  * If fair is 1, an acquisition that fails too often goes first: those that overlap it wait until it
- * is in, unless their threads hold a range. If fair is 0, whichever thread comes at the right
- * moment gets the range. Other values return EINVAL. */
+ * has its range, unless their threads hold a range. If fair is 0, whichever thread comes at the
+ * right moment gets the range. Returns EINVAL for other values. */
 int lockswap_range_lock_attr_set_fair(lockswap_range_lock_attr* attr, int fair);
 /** Chooses LOCKSWAP_RANGE_PREFER_READERS or LOCKSWAP_RANGE_PREFER_WRITERS. Returns EINVAL for
  * other values. */
 int lockswap_range_lock_attr_set_preference(lockswap_range_lock_attr* attr, int preference);
 /** Sets the size of a segment, in units.
  * It should be about the size of a usual range. sharded-rw rounds it up to a power of two, at most
- * 2^63; implementations other than sharded-rw and pnova-rw ignore it. Returns EINVAL for 0. */
+ * 2^63. Implementations other than sharded-rw and pnova-rw ignore it. Returns EINVAL for 0. */
 int lockswap_range_lock_attr_set_segment(lockswap_range_lock_attr* attr, uint64_t units);
 
 /* --- Making and destroying a lock. While either runs, no other thread may use the lock. */
@@ -120,9 +120,8 @@ int lockswap_range_lock_init(lockswap_range_lock* lock, const lockswap_range_loc
  * also happen for a range of several segments while its thread is still in the release. */
 int lockswap_range_lock_destroy(lockswap_range_lock* lock);
 
-/* --- Acquire [start, end) as `mode`. On success *range is the handle, and on failure it is no
- * handle. The errors EINVAL (start >= end, or no such mode) and ENOMEM (no memory for the range)
- * are common to all. */
+/* --- Acquire [start, end) as `mode`. *range becomes the handle, unless the function fails. All of
+ * these may return EINVAL (start >= end, or no such mode) and ENOMEM (no memory for the range). */
 
 /** Waits until no thread holds a unit of the range in a way that excludes this acquisition.
  * Returns EDEADLK if the calling thread itself holds one, so that it would wait for ever. */
@@ -137,33 +136,32 @@ int lockswap_range_acquire_full(lockswap_range_lock* lock, lockswap_range* range
 int lockswap_range_try_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                                uint64_t end, int mode);
 /** Waits at most until a time on CLOCK_REALTIME.
- * Returns ETIMEDOUT if it has passed, and EINVAL also if tv_nsec is not below a second. A free
- * range is acquired even after that time, unless another acquisition goes first. */
+ * Returns ETIMEDOUT if that time has passed, and EINVAL also if tv_nsec is negative or a second or
+ * more. A free range is acquired even after that time, unless another acquisition goes first. */
 int lockswap_range_timed_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                                  uint64_t end, int mode, const struct timespec* until);
 /** The same on CLOCK_REALTIME or CLOCK_MONOTONIC. Returns EINVAL also for other clocks. */
 int lockswap_range_clock_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                                  uint64_t end, int mode, int clock, const struct timespec* until);
 
-/* --- A range that this thread holds. The errors EINVAL (the handle is of no range, or was
- * released) and EPERM (another thread acquired the range) are common to all, and none of them
- * waits. */
+/* --- A range that this thread holds. All of these return EINVAL if the handle is of no range or
+ * was released, and EPERM if another thread acquired the range. None of them waits. */
 
 /** Releases the range. */
 int lockswap_range_release(lockswap_range* range);
-/** Makes an exclusive range shared, without a moment in between at which a writer could come.
+/** Makes an exclusive range shared, without letting a writer in between.
  * Returns EINVAL also if it is shared already, and ENOTSUP if the implementation has no shared
  * ranges. */
 int lockswap_range_downgrade(lockswap_range* range);
-/** Makes a shared range exclusive, without a moment in between at which another thread could write.
- * Returns EBUSY if others are in the way, and then it stays shared. That is so if another shared
- * range overlaps it, or if an acquisition that overlaps it has waited since before this range was
- * acquired. So of two threads that try, neither waits for the other, and one must release. Threads
- * that wait for the range go on waiting. Returns EINVAL also if it is exclusive already.
+/** Makes a shared range exclusive, without letting another writer in between.
+ * Returns EBUSY, and the range stays shared, if another shared range overlaps it, or if an
+ * acquisition that overlaps it has been waiting since before this range was acquired. So if two
+ * threads with overlapping ranges try, neither waits for the other, and one of them must release.
+ * Threads that wait for the range go on waiting. Returns EINVAL also if it is exclusive already.
  *
  * Only kernel-rw can do this, and the others return ENOTSUP: in the lists a reader that has walked
- * past a shared range would not look at it again, and the -ex locks have no shared ranges. It looks
- * twice at each range that overlaps. */
+ * past a shared range would not check it again, and the -ex locks have no shared ranges. The cost
+ * is two visits to each range that overlaps. */
 int lockswap_range_try_upgrade(lockswap_range* range);
 
 /* --- Counts */
