@@ -12,7 +12,7 @@ bool starts_with(const char* name, const char* prefix) noexcept {
   return std::strncmp(name, prefix, std::strlen(prefix)) == 0;
 }
 
-// The function's name, without the underscores of its old second name; nullptr if it is another
+// Returns the name without the underscores of its old form, or nullptr if it names no such
 // function.
 const char* lock_function(const char* name, Swapped swapped) noexcept {
   if (name[0] == '_' && name[1] == '_') name += 2;
@@ -22,7 +22,7 @@ const char* lock_function(const char* name, Swapped swapped) noexcept {
   return is_one ? name : nullptr;
 }
 
-// Is a reference of one object bound to a definition in `behind` or further back?
+// Whether any reference of one object is bound to a definition in `behind` or later.
 struct Question {
   const link_map* own;
   const link_map* behind;
@@ -36,7 +36,7 @@ void ask(void* context, const char* name, void* target) noexcept {
   const char* function = lock_function(name, q.swapped);
   if (q.yes || function == nullptr) return;
   const void* ours = find_symbol(*q.own, function, nullptr);
-  if (ours == nullptr || ours == target) return;  // nullptr means left to glibc
+  if (ours == nullptr || ours == target) return;  // nullptr: left to glibc
   for (const link_map* m = q.behind; m != nullptr && !q.yes; m = m->l_next)
     q.yes = target != nullptr && find_symbol(*m, function, nullptr) == target && !is_copy(*m);
 }

@@ -1,4 +1,4 @@
-// LOCKSWAP_RECORD: a record of all calls before the functions that were chosen.
+// LOCKSWAP_RECORD: records all calls before they reach the chosen functions.
 #pragma once
 
 #include "platform/system_rwlock.h"
@@ -6,7 +6,7 @@
 
 namespace lockswap {
 
-// At start-up, behind everything else that stands before the locks.
+// Called at start-up, after everything else that is put in front of the locks.
 void begin_calls(RwOps& rwlock, MutexChoice& choice) noexcept;
 
 }  // namespace lockswap

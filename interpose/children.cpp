@@ -29,8 +29,8 @@ constinit RealFunction<decltype(&waitid)> real_waitid("waitid", LOCKSWAP_OLDEST)
 constinit RealFunction<decltype(&system)> real_system("system", LOCKSWAP_OLDEST);
 constinit RealFunction<decltype(&pclose)> real_pclose("pclose", LOCKSWAP_OLDEST);
 
-// Programs wait in signal handlers, and between vfork and exec. So this is one write, it changes no
-// memory but the stack's, and errno stays.
+// Programs wait in signal handlers, and between vfork and exec. So this makes a single write, uses
+// no memory but the stack, and keeps errno.
 [[gnu::noinline]] void note_signal(std::int64_t child, int signal) noexcept {
   if (file[0] == 0) return;
   const long fd = open_output_file(file, O_WRONLY | O_APPEND);
@@ -46,7 +46,8 @@ constinit RealFunction<decltype(&pclose)> real_pclose("pclose", LOCKSWAP_OLDEST)
   raw_syscall(SYS_close, fd);
 }
 
-// Return what a call has returned: `child`, or a status whose child the call does not name.
+// Log a child that a signal ended, and return the call's result: `child`, or a status without an
+// id.
 pid_t noted(pid_t child, const int* status) noexcept {
   if (child > 0 && WIFSIGNALED(*status)) [[unlikely]]
     note_signal(child, WTERMSIG(*status));
@@ -68,7 +69,7 @@ using namespace lockswap;
 
 extern "C" {
 
-// Cancellation points, all but pclose: nothing of ours may stand on the stack with work to do.
+// All but pclose are cancellation points, so no frame here may have work to do during the call.
 
 LOCKSWAP_EXPORTED pid_t lockswap_wait(int* status) {
   int mine = 0;
@@ -98,7 +99,7 @@ LOCKSWAP_EXPORTED int lockswap_waitid(idtype_t which, id_t child, siginfo_t* inf
   siginfo_t mine{};
   siginfo_t* const filled = info != nullptr ? info : &mine;
   const int result = real_waitid.get()(which, child, filled, options);
-  // The kernel writes 0 for the id where no child has changed.
+  // The kernel writes 0 as the id if no child has changed.
   if (result == 0 && filled->si_pid != 0 && (options & WNOWAIT) == 0 &&
       (filled->si_code == CLD_KILLED || filled->si_code == CLD_DUMPED)) [[unlikely]]
     note_signal(filled->si_pid, filled->si_status);

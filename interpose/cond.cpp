@@ -1,5 +1,5 @@
-// The exported condition variable functions: a probe and a line each, once for each of the two
-// layouts that the object has had. See rwlock.cpp.
+// The exported condition variable functions: each is a probe and a line, once for each of the
+// object's two layouts. See rwlock.cpp.
 
 #include <pthread.h>
 

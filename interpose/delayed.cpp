@@ -1,9 +1,10 @@
-// An unlock of a chosen lock spends some time: before the release, or behind it. Acquisitions are
-// looked at only because the first call on an object may decide, as it does for a policy.
+// Makes the unlock of a chosen lock take longer, either before or after the release. Acquisitions
+// are intercepted only because the first call on an object may decide whether it is chosen, as with
+// a policy.
 //
-// What was decided stands in a table of this file's own, by the object's address: glibc's locks
-// have no room for it. Each entry is one word, the address with flags in its low bits, and no other
-// data hangs on it, so all accesses are relaxed.
+// The decisions are in a table here, by the object's address, because glibc's locks have no room
+// for them. Each entry is one word: the address, with flags in its low bits. No other data depends
+// on it, so all accesses are relaxed.
 #include "interpose/delayed.h"
 
 #include <cerrno>
@@ -26,8 +27,8 @@ using Slot = NativeAtomic<Word>;
 
 constexpr Word kChosen = 1;
 constexpr Word kUndecided = 2;
-// A writer holds this chosen rwlock. The writer sets it and clears it during its hold, so a reader
-// sees it unset, by the order that the lock itself makes.
+// A writer holds this chosen rwlock. The writer sets and clears it during its hold, so readers see
+// it clear, because the lock itself orders that.
 constexpr Word kWritten = 4;
 constexpr Word kFlags = kChosen | kUndecided | kWritten;
 
@@ -37,18 +38,18 @@ constexpr std::size_t kMostProbes = 64;
 constinit MutexOps mutex{};
 constinit RwOps rwlock{};
 constinit const Delay* the_delay = nullptr;
-constinit Slot* slots = nullptr;  // of zeroes: empty
-// relaxed, all of them: counts, read at the end.
+constinit Slot* slots = nullptr;  // zero: an empty slot
+// relaxed, all: counters, which are read at the end.
 constinit NativeAtomic<std::uint64_t> delays{0}, chosen{0}, left_out{0};
 
 std::size_t place_of(Word address) noexcept {
   return (address >> 3) * 0x9e3779b97f4a7c15u >> (64 - kSlotBits);
 }
 
-// Returns nullptr if there is no entry, or if one is to be made, no room for it.
+// Returns the lock's slot, or nullptr if there is none or, with `make`, no room for one.
 Slot* slot_of(const void* lock, bool make) noexcept {
   const auto address = reinterpret_cast<Word>(lock);
-  if ((address & kFlags) != 0) return nullptr;  // of no lock that a compiler has laid out
+  if ((address & kFlags) != 0) return nullptr;  // no compiler places a lock there
   const std::size_t first = place_of(address);
   for (std::size_t i = 0; i < kMostProbes; ++i) {
     Slot& slot = slots[(first + i) % kSlots];
@@ -69,14 +70,15 @@ Word decided(ObjectKind kind, const void* lock, const void* caller) noexcept {
   return reinterpret_cast<Word>(lock) | (is_met ? kChosen : 0);
 }
 
-// The entry of a chosen lock; nullptr if it is another one.
+// Returns the slot of a chosen lock, and nullptr for others.
 Slot* chosen_slot(ObjectKind kind, const void* lock, const void* caller) noexcept {
   Slot* slot = slot_of(lock, true);
   if (slot == nullptr) return nullptr;
   Word seen = slot->load(relaxed);
   if ((seen & kUndecided) != 0) {
     const Word mine = decided(kind, lock, caller);
-    // Threads that come first together find the same, unless their places differ; the first wins.
+    // Threads that come first together usually decide the same. If their call sites differ, the
+    // first one wins.
     if (slot->compare_exchange(seen, mine, relaxed)) seen = mine;
   }
   return (seen & kChosen) != 0 ? slot : nullptr;
@@ -92,7 +94,7 @@ void forget(const void* lock) noexcept {
   if (slot != nullptr) slot->store(reinterpret_cast<Word>(lock) | kUndecided, relaxed);
 }
 
-// A busy wait, by the clock: what a longer hold would cost.
+// Busy-waits by the clock, as a longer hold would.
 void spend() noexcept {
   delays.fetch_add(1, relaxed);
   const std::uint64_t begin = Ticks::now();
@@ -125,7 +127,7 @@ struct Delayed {
     Slot* slot = chosen_slot(kKind, lock, call.caller);
     if (slot == nullptr || !is_delayed(*slot)) return call.next(lock);
     if (!the_delay->after) spend();
-    const int error = call.next(lock);  // the object may be gone after it
+    const int error = call.next(lock);  // the object may be gone afterwards
     if (the_delay->after) spend();
     return error;
   }

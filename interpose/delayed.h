@@ -1,4 +1,4 @@
-// Delays in holds, or behind them: LOCKSWAP_DELAY.
+// Delays before or after the release of a lock: LOCKSWAP_DELAY.
 #pragma once
 
 #include "config/delay.h"
@@ -9,13 +9,14 @@ namespace lockswap::delayed {
 
 // Called at start-up. Returns false if there is no memory.
 bool begin(const Delay& delay) noexcept;
-// Tables of functions that delay what stands behind them; each once, after begin.
+// Return tables of functions that delay the functions behind them. Each may be called once, after
+// begin.
 MutexOps over_mutex(const MutexOps& behind) noexcept;
 RwOps over_rwlock(const RwOps& behind) noexcept;
 
-// In a forked child; without a delay it does nothing.
+// Called in a forked child. Does nothing if there is no delay.
 void forked() noexcept;
-// Says on stderr how often there was a delay.
+// Prints on stderr how often there was a delay.
 void report() noexcept;
 
 }  // namespace lockswap::delayed

@@ -23,8 +23,8 @@ struct Range {
   Named what;
 };
 
-// What the rules name in one file. It stays, also when the file is unloaded: the same file may come
-// again.
+// What the rules name in one file. It stays when the file is unloaded, because the same file may be
+// loaded again.
 struct KnownFile {
   static constexpr std::size_t kMostRanges = 160;
   KnownFile* next;
@@ -42,7 +42,7 @@ std::uint64_t hash_of(const char* s) noexcept {
   return h;
 }
 
-// The compiler splits functions: f.cold, f.part.0, f.constprop.0 are f.
+// The compiler splits functions: f.cold, f.part.0 and f.constprop.0 are parts of f.
 bool is_part_of(const char* symbol, const char* name) noexcept {
   const std::size_t n = std::strlen(name);
   return std::strncmp(symbol, name, n) == 0 && (symbol[n] == 0 || symbol[n] == '.');
@@ -61,7 +61,7 @@ void note(KnownFile& file, const Policy& policy, const ElfW(Sym) & s, const char
   }
 }
 
-// A file in memory, which may be anything: nothing is believed that lies outside.
+// A file in memory, which may contain anything. Nothing is trusted that points outside of it.
 struct Image {
   const std::byte* at;
   std::size_t size;
@@ -79,7 +79,7 @@ void note_all(KnownFile& file, const Policy& policy, const Image& image) noexcep
   if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return;
   const auto* sections = image.get<ElfW(Shdr)>(header->e_shoff, header->e_shnum);
   if (sections == nullptr) return;
-  // The full table where there is one, else what is exported.
+  // Uses the full symbol table if there is one, and otherwise the exported symbols.
   const ElfW(Shdr)* table = nullptr;
   for (int i = 0; i < header->e_shnum; ++i) {
     if (sections[i].sh_type == SHT_SYMTAB ||
@@ -120,7 +120,7 @@ void read_file(KnownFile& file, const Policy& policy, const char* path) noexcept
 const KnownFile* known_file(const Policy& policy, const Module& module) noexcept {
   const char* path = module.path()[0] == 0 ? program_path() : module.path();
   const std::uint64_t path_hash = hash_of(path);
-  KnownFile* head = known.load(acquire);  // pairs with the release below: what was noted
+  KnownFile* head = known.load(acquire);  // pairs with the release below
   for (const KnownFile* f = head; f != nullptr; f = f->next) {
     if (f->base == module.object->l_addr && f->path_hash == path_hash) return f;
   }
@@ -129,7 +129,7 @@ const KnownFile* known_file(const Policy& policy, const Module& module) noexcept
   file->base = module.object->l_addr;
   file->path_hash = path_hash;
   read_file(*file, policy, path);
-  do {  // threads that come together each note the same
+  do {  // threads that come together each add an entry, and all are the same
     file->next = head;
   } while (!known.compare_exchange(head, file, release));
   return file;

@@ -1,4 +1,5 @@
-// Start-up at the first call of any exported function, or in the constructor, whichever is earlier.
+// Start-up on the first call of any exported function, or in the constructor, whichever comes
+// first.
 #pragma once
 
 #include <pthread.h>
@@ -9,16 +10,16 @@
 
 namespace lockswap {
 
-// Runs kStart once, in one thread; others that come meanwhile wait. Returns false when the starting
-// thread calls it again, because what kStart calls takes a lock. A child that is forked meanwhile
-// runs it again, so kStart may find each of its steps done, or half done.
+// Runs kStart once. Threads that come meanwhile wait. Returns false if the starting thread calls it
+// again, because something that kStart calls takes a lock. A child that is forked meanwhile runs
+// kStart again, so each of its steps may be done already, or half done.
 template <void (*kStart)()>
 bool started() noexcept {
   static constinit NativeAtomic<bool> is_over{false};
   static constinit Latch latch{};
   if (is_over.load(acquire)) return true;  // pairs with the release store below
   if (!latch.take()) return false;
-  // A thread that was cancelled in the middle would leave all others waiting.
+  // If the thread were cancelled in the middle, all others would wait for ever.
   int cancellation = PTHREAD_CANCEL_ENABLE;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
   if (!is_over.load(relaxed)) kStart();  // relaxed: the latch handed it on
@@ -28,8 +29,8 @@ bool started() noexcept {
   return true;
 }
 
-// Stands before the functions of a table that kStart has yet to fill in, in that same table: it
-// starts the library and then calls what has taken its place. Inside the start it returns kInside.
+// Fills a table until kStart puts the real functions there: it starts the library and then calls
+// the function that has taken its place. During the start it returns kInside.
 template <void (*kStart)(), int kInside>
 struct FirstCall {
   static int on(auto call, auto... args) {

@@ -29,7 +29,7 @@ constexpr const char* kConds[] = {
     "pthread_cond_signal",
 };
 constexpr const char* kClocks[] = {"clock_gettime", "gettimeofday", "time"};
-// Which every sanitizer's runtime has. They replace the clock, too, and pass it on.
+// A function of every sanitizer's runtime. Sanitizers replace the clock too, but forward its calls.
 constexpr char kSanitizer[] = "__sanitizer_set_report_path";
 
 template <class Names>
@@ -51,8 +51,8 @@ const char* defined_clock(const link_map& object) noexcept {
   return first_defined(object, kClocks);
 }
 
-// Returns whether it asks the loader for the function behind its own, or calls it by its other
-// name.
+// Returns whether the object may forward calls: it asks the loader for the function behind its own,
+// or calls it by its second name.
 bool may_pass_on(const link_map& object) noexcept {
   bool yes = false;
   const auto look = [](void* found, const char* name, void*) {
@@ -68,7 +68,7 @@ bool may_pass_on(const link_map& object) noexcept {
 struct Misplaced {
   const link_map* object;
   const char* function;
-  const char* what;  // is wrong, and what to do
+  const char* what;  // what is wrong, and what to do
   std::uint64_t count;
 };
 
@@ -108,8 +108,8 @@ void look_behind(Misplaced& found, const link_map* own, Swapped swapped) noexcep
   }
 }
 
-// Returns whether the shell or script that started this process was preloaded with it too, and so
-// has said it already.
+// Returns whether the shell or script that started this process has the same library preloaded, and
+// so has printed the message already.
 bool is_said(const link_map& object) noexcept {
   const char* preloaded = environment_value("LD_PRELOAD");
   if (preloaded == nullptr || object.l_name[0] == 0) return false;
@@ -122,7 +122,7 @@ bool is_said(const link_map& object) noexcept {
 
 void warn_of_load_order(Swapped swapped) noexcept {
   const link_map* own = own_object();
-  if (own == nullptr) return;  // brought by dlmopen
+  if (own == nullptr) return;  // loaded by dlmopen
   if (!swapped.any()) return;
   Misplaced found{};
   look_before(found, own, swapped);

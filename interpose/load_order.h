@@ -1,5 +1,6 @@
-// Libraries that replace locks or the clock themselves, and stand on the wrong side of this one: a
-// lock profiler, a sanitizer, libfaketime. Then either theirs or ours is never called.
+// Finds libraries that replace locks or the clock themselves and are in the wrong order with this
+// one: a lock profiler, a sanitizer, libfaketime. Then either their functions or ours are never
+// called.
 #pragma once
 
 namespace lockswap {
@@ -11,8 +12,8 @@ struct Swapped {
   bool any() const noexcept { return rwlocks || mutexes || conds; }
 };
 
-// Called at start-up. Prints one line on stderr if there is such a library. What dlopen brings
-// later is not seen, and is reached through this one.
+// Called at start-up. Prints one line on stderr if there is such a library. Libraries that dlopen
+// loads later are not checked, but they call through this one.
 void warn_of_load_order(Swapped swapped) noexcept;
 
 }  // namespace lockswap

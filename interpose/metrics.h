@@ -1,4 +1,4 @@
-// LOCKSWAP_METRICS: counters before the functions that were chosen.
+// LOCKSWAP_METRICS: counts calls before they reach the chosen functions.
 #pragma once
 
 #include "config/config.h"
@@ -7,7 +7,7 @@
 
 namespace lockswap {
 
-// At start-up, behind everything else that stands before the locks.
+// Called at start-up, after everything else that is put in front of the locks.
 void begin_metrics(const Config& config, RwOps& rwlock, MutexChoice& choice) noexcept;
 
 }  // namespace lockswap

@@ -20,7 +20,7 @@ recording::Loaded loaded_at(const void* address) noexcept {
           .unwinding = m.unwinding};
 }
 
-// The loader maps notes with the rest of the file.
+// Reads the build id from memory, since the loader maps notes with the rest of the file.
 recording::BuildId build_id_of(const recording::Loaded& module) noexcept {
   const auto* object = static_cast<const link_map*>(module.object);
   const Headers headers = headers_of(*object);

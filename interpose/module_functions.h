@@ -1,4 +1,4 @@
-// What recording/ asks about loaded files.
+// The functions by which recording/ learns about loaded files.
 #pragma once
 
 #include "recording/modules.h"

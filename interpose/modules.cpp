@@ -12,7 +12,7 @@
 namespace lockswap {
 namespace {
 
-// dl_find_object of <dlfcn.h>, which older headers lack.
+// The same as dl_find_object of <dlfcn.h>, which older headers lack.
 struct FoundObject {
   unsigned long long flags;
   void* begin;

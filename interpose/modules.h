@@ -1,5 +1,5 @@
-// Which loaded file an address lies in. Neither the loader's lock nor memory is needed: a lock call
-// may come from anywhere.
+// Finds the loaded file that an address is in. Needs neither the loader's lock nor memory, since a
+// lock may be called from anywhere.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,20 @@ struct Module {
   const void* unwinding = nullptr;  // its .eh_frame_hdr; nullptr if it has none
 
   const char* path() const noexcept { return object->l_name; }  // "": the program
-  // An address as the file's own tables have it.
+  // Returns the address as in the file's own tables.
   std::uintptr_t address_of(const void* p) const noexcept {
     return reinterpret_cast<std::uintptr_t>(p) - object->l_addr;
   }
 };
 
-// By _dl_find_object (glibc 2.35 and newer), which knows what dlopen and dlclose did.
-// With an older glibc, by the list of what was loaded at start-up: what dlopen brings is in no
-// module.
+// Uses _dl_find_object (glibc 2.35 and newer), which knows what dlopen and dlclose did. With an
+// older glibc it uses the list of what was loaded at start-up, so it returns no module for files
+// loaded by dlopen.
 Module module_at(const void* address) noexcept;
-// The latter alone.
+// The same, but always by the list of what was loaded at start-up.
 Module module_of_start_at(const void* address) noexcept;
 
-// The headers of its file, which lie where it begins; the program's are found by the kernel's word.
+// A module's program headers, which are at its beginning. The kernel tells where the program's are.
 struct Headers {
   const ElfW(Phdr) * at = nullptr;
   std::size_t count = 0;

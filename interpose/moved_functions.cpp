@@ -1,10 +1,10 @@
-// Functions that glibc 2.34 moved from libpthread and libdl to libc. A library that was linked with
-// a newer glibc refers to them at the version GLIBC_2.34, and an older glibc refuses to load it. So
-// these definitions, which only this library sees, stand in for the references, and find glibc's
-// function wherever it is. None of them is on a fast path.
+// Functions that glibc 2.34 moved from libpthread and libdl to libc. A library that is linked with
+// a newer glibc refers to them at version GLIBC_2.34, and an older glibc refuses to load it. So the
+// library refers to these definitions instead, which only it sees, and they find glibc's function
+// wherever it is. None of them is on a fast path.
 //
-// scripts/check_symbols.py says which function is missing here. For processes without libpthread
-// see load_libpthread in real_symbols.cpp.
+// scripts/check_symbols.py reports functions that are missing here. For processes without
+// libpthread see load_libpthread in real_symbols.cpp.
 
 #include <cerrno>
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 
 namespace {
 
-// glibc's function of that name, looked up at the first call.
+// glibc's function of that name, which is looked up on the first call.
 template <class F>
 using Real = lockswap::RealFunction<F>;
 
@@ -34,7 +34,7 @@ constinit Real<int (*)(const pthread_condattr_t*, int*)> get_shared("pthread_con
 constinit Real<int (*)(pthread_t, char*, size_t)> get_name("pthread_getname_np",
                                                            LOCKSWAP_SINCE_2_12);
 
-// Calls the function, if this glibc has it.
+// Calls the function if this glibc has it.
 template <class F, class... A>
 int call(Real<F>& real, A... arguments) noexcept {
   const F f = real.get();
@@ -59,7 +59,7 @@ void resolve_moved_functions() noexcept {
 
 extern "C" {
 
-// Only for a library that was itself loaded by dlopen, and then libdl is there.
+// Used only if this library was itself loaded by dlopen, and then libdl is loaded.
 __attribute__((weak)) void* lockswap_system_dlsym(void*, const char*) noexcept;
 __attribute__((weak)) void* lockswap_system_dlvsym(void*, const char*, const char*) noexcept;
 asm(".symver lockswap_system_dlsym,dlsym@" LOCKSWAP_OLDEST);
@@ -102,7 +102,7 @@ LOCKSWAP_HIDDEN void __pthread_unregister_cancel(__pthread_unwind_buf_t* buf) {
   if (const auto f = unregister_cancel.get(); f != nullptr) f(buf);
 }
 
-// glibc's unwinding has begun, so its function is there.
+// glibc is unwinding the stack already, so its function exists.
 LOCKSWAP_HIDDEN void __pthread_unwind_next(__pthread_unwind_buf_t* buf) {
   unwind_next.get()(buf);
   __builtin_unreachable();

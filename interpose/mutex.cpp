@@ -1,8 +1,8 @@
-// The exported mutex functions: a probe and a line each. See rwlock.cpp.
+// The exported mutex functions: each is a probe and a line. See rwlock.cpp.
 //
-// pthread_mutex_consistent, _getprioceiling and _setprioceiling are glibc's own: they are for
-// mutexes that stay glibc's, look at the kind alone, which stays glibc's too, and give EINVAL for
-// others.
+// pthread_mutex_consistent, _getprioceiling and _setprioceiling are not replaced. They are for
+// mutexes that stay glibc's, and return EINVAL for others by looking only at the kind, which we
+// keep as glibc's.
 
 #include <pthread.h>
 

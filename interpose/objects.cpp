@@ -6,7 +6,7 @@
 #include <initializer_list>
 
 extern "C" {
-// By this name copies of the library know each other.
+// By this symbol, copies of the library recognise each other.
 __attribute__((visibility("default"))) extern const char lockswap_version[];
 const char lockswap_version[] = LOCKSWAP_VERSION;
 }
@@ -14,7 +14,7 @@ const char lockswap_version[] = LOCKSWAP_VERSION;
 namespace lockswap {
 namespace {
 
-// What the dynamic section of an object says.
+// The contents of an object's dynamic section.
 struct Tables {
   const char* strings = nullptr;
   const ElfW(Sym) * symbols = nullptr;
@@ -22,13 +22,13 @@ struct Tables {
   const ElfW(Half) * versions = nullptr;
   const ElfW(Verdef) * definitions = nullptr;
   const ElfW(Rela) * relocations = nullptr;
-  const ElfW(Rela) * calls = nullptr;  // of functions, bound at the first call or before
+  const ElfW(Rela) * calls = nullptr;  // functions, bound on the first call or before
   std::size_t relocation_bytes = 0;
   std::size_t call_bytes = 0;
 
   explicit Tables(const link_map& object) noexcept {
     for (const ElfW(Dyn)* d = object.l_ld; d->d_tag != DT_NULL; ++d) {
-      // The loader has turned most offsets into addresses, in place.
+      // The loader has converted most offsets into addresses in place.
       ElfW(Addr) at = d->d_un.d_ptr;
       if (at < object.l_addr) at += object.l_addr;
       switch (d->d_tag) {
@@ -106,7 +106,7 @@ link_map* first_object() noexcept { return _r_debug.r_map; }
 
 link_map* own_object() noexcept {
   link_map* m = first_object();
-  while (m != nullptr && m->l_ld != _DYNAMIC)  // this library's own, by the linker
+  while (m != nullptr && m->l_ld != _DYNAMIC)  // _DYNAMIC is this library's own
     m = m->l_next;
   return m;
 }
@@ -131,8 +131,8 @@ bool is_copy(const link_map& object) noexcept {
 void* find_symbol(const link_map& object, const char* name, const char* version) noexcept {
   const Tables t(object);
   if (t.hash == nullptr || t.symbols == nullptr || t.strings == nullptr) return nullptr;
-  // The table: four counts, a Bloom filter, the first symbol of each bucket, a hash for each symbol
-  // whose lowest bit ends its bucket.
+  // The table has four numbers, a Bloom filter, the first symbol of each bucket, and a hash for
+  // each symbol, whose lowest bit marks the end of its bucket.
   const std::uint32_t buckets = t.hash[0], first = t.hash[1], filter_words = t.hash[2];
   const std::uint32_t* bucket = t.hash + 4 + filter_words * (sizeof(ElfW(Addr)) / 4);
   const std::uint32_t* chain = bucket + buckets;
@@ -170,8 +170,8 @@ void visit_references(const link_map& object, Visit visit, void* context) noexce
 }
 
 void with_stable_list(void (*look)(void*), void* context) noexcept {
-  // The loader keeps the lock that guards its list over each call of dl_iterate_phdr's, and
-  // gives it back before it runs constructors.
+  // dl_iterate_phdr holds the lock of the loader's list during each of its callbacks. The loader
+  // releases that lock before it runs constructors.
   struct Look {
     void (*look)(void*);
     void* context;
@@ -191,7 +191,7 @@ void visit_other_namespaces(void (*visit)(void*, const link_map*), void* context
   };
   constexpr int kExtended = 2;
   if (_r_debug.r_version < kExtended) return;
-  r_debug* volatile base = &_r_debug;  // the compiler knows no more of it than its declared size
+  r_debug* volatile base = &_r_debug;  // keeps the compiler from assuming the declared size
   for (auto* d = reinterpret_cast<Extended*>(base)->next; d != nullptr; d = d->next)
     visit(context, d->base.r_map);
 }

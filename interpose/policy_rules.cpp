@@ -37,7 +37,8 @@ bool is_named(const char* pattern, const Module& module) noexcept {
   return matches(pattern, slash == nullptr ? path : slash + 1);
 }
 
-// A call returns behind itself, which may be the next function where the call is the last of one.
+// A call's return address is after the call, and if the call is the function's last instruction, in
+// the next function.
 const void* inside_call(const void* caller) noexcept {
   return static_cast<const std::byte*>(caller) - 1;
 }

@@ -1,4 +1,4 @@
-// Whether an object meets a rule of a policy: what registry/policy_ops.h asks.
+// Checks whether an object meets a rule of a policy, for registry/policy_ops.h.
 #pragma once
 
 #include "registry/policy_ops.h"

@@ -1,4 +1,4 @@
-// The exported functions of range_lock.h: arguments are checked here, all else is the registry's.
+// The exported functions of range_lock.h. They check arguments and leave the rest to the registry.
 
 #include <cerrno>
 #include <cstdint>
@@ -27,8 +27,8 @@ static_assert(LOCKSWAP_RANGE_SHARED == static_cast<int>(RangeMode::shared));
 namespace {
 
 struct Attributes {
-  std::uint32_t kind;     // of the implementation, with its name's options; 0: the default
-  std::uint32_t options;  // of those in `chosen`
+  std::uint32_t kind;     // the implementation, with its name's options; 0: the default
+  std::uint32_t options;  // the values of those in `chosen`
   std::uint64_t segment;  // units; 0: the default
   std::uint64_t chosen;   // the options that the program has set
   std::uint64_t unused;
@@ -46,8 +46,8 @@ Attributes& attributes(lockswap_range_lock_attr* a) noexcept {
   return *reinterpret_cast<Attributes*>(a);
 }
 
-// A lock's kind is chosen at its first use. The library is started then: so no lock is ever used
-// before its wait policy is known.
+// Chooses a lock's kind on its first use. This starts the library, so no lock is used before its
+// wait policy is known.
 std::uint32_t bind(RangeFrame& f) noexcept {
   lockswap::ensure_started();
   std::uint32_t kind = 0;
@@ -60,14 +60,14 @@ std::uint32_t bind(RangeFrame& f) noexcept {
 const RangeOps& ops_of(std::uint32_t kind) noexcept {
   return active_range.ops[(kind & RangeKind::kNumber) - 1];
 }
-// relaxed: the program passes the lock on, or this is the first use.
+// relaxed: the program has handed the lock on, or this is the first use.
 std::uint32_t range_kind(const RangeFrame& f) noexcept { return f.kind.load(lockswap::relaxed); }
 const RangeOps& ops_of_any(RangeFrame& f) noexcept {
   const std::uint32_t kind = range_kind(f);
   return ops_of(kind != 0 ? kind : bind(f));
 }
 
-// A lock that no thread has used before.
+// Called for a lock that no thread has used before.
 [[gnu::noinline, gnu::cold]] int acquire_first(RangeFrame& f, RangeHandle& h, std::uint64_t start,
                                                std::uint64_t end, RangeMode mode) noexcept {
   return ops_of(bind(f)).acquire(f, h, start, end, mode);
@@ -142,7 +142,7 @@ LOCKSWAP_EXPORTED int lockswap_range_lock_init(lockswap_range_lock* lock,
   const std::uint32_t named = a.kind != 0 ? a.kind : active_range.default_kind;
   const std::uint32_t kind = (named & ~static_cast<std::uint32_t>(a.chosen)) | a.options;
   ops_of(kind).begin(f, a.segment);
-  f.kind.store(kind, lockswap::relaxed);  // relaxed: the program passes the lock on
+  f.kind.store(kind, lockswap::relaxed);  // relaxed: the program hands the lock on
   return 0;
 }
 LOCKSWAP_EXPORTED int lockswap_range_lock_destroy(lockswap_range_lock* lock) {
@@ -179,7 +179,7 @@ LOCKSWAP_EXPORTED int lockswap_range_timed_acquire(lockswap_range_lock* lock, lo
   return lockswap_range_clock_acquire(lock, range, start, end, mode, CLOCK_REALTIME, until);
 }
 
-// A handle of a range is of a lock that is bound.
+// A lock that has a handle has its kind already.
 LOCKSWAP_EXPORTED int lockswap_range_release(lockswap_range* range) {
   RangeHandle& h = handle(range);
   if (h.node == nullptr) [[unlikely]]

@@ -1,5 +1,5 @@
-// A function of glibc's that is looked for at its first call, which may come before this library's
-// own constructor has run; or else at the start, when a search needs no lock of the loader's.
+// A function of glibc's. It is looked up on its first call, which may come before this library's
+// own constructor has run, or at start-up, when the search does not need the loader's lock.
 #pragma once
 
 #include "interpose/real_symbols.h"
@@ -12,9 +12,9 @@ class RealFunction {
  public:
   constexpr RealFunction(const char* name, const char* version) noexcept
       : name_(name), version_(version) {}
-  // Returns nullptr if there is none.
+  // Returns nullptr if there is no such function.
   F get() noexcept {
-    F f = found_.load(relaxed);  // relaxed: each thread would find the same
+    F f = found_.load(relaxed);  // relaxed: every thread would find the same
     if (f == nullptr) {
       f = reinterpret_cast<F>(find_real_function(name_, version_));
       found_.store(f, relaxed);
@@ -28,7 +28,7 @@ class RealFunction {
   NativeAtomic<F> found_{nullptr};
 };
 
-// At the start: all that moved_functions.cpp and threads.cpp look for.
+// Called at start-up. Look up all functions that moved_functions.cpp and threads.cpp need.
 void resolve_moved_functions() noexcept;
 void resolve_thread_functions() noexcept;
 

@@ -14,7 +14,7 @@ namespace lockswap {
 
 namespace {
 
-// The functions of a list, by glibc's names. Those with a clock are younger than the others.
+// A list's functions by glibc's names. Those with a clock are newer than the others.
 #define LOCKSWAP_SET(prefix, name, form, version) \
   set(to.name, prefix #name, Form::form == Form::clock ? "GLIBC_2.30" : version);
 #define LOCKSWAP_SET_RWLOCK(name, act, form, ...) \
@@ -23,7 +23,7 @@ namespace {
   LOCKSWAP_SET("pthread_mutex_", name, form, LOCKSWAP_OLDEST)
 #define LOCKSWAP_SET_COND(name, act, form, ...) LOCKSWAP_SET("pthread_cond_", name, form, version)
 
-// Find: (name, version) -> address or nullptr.
+// Find: (name, version) -> the address, or nullptr.
 template <class Find>
 const char* fill_in(Functions& f, Find find) noexcept {
   const char* missing = nullptr;
@@ -41,10 +41,10 @@ const char* fill_in(Functions& f, Find find) noexcept {
   return missing;
 }
 
-// Before glibc 2.34 a program without threads has no libpthread, and half of the functions are
-// there. So this library loads it, as if the program had opened a library that needs it. Nobody
-// else is in the loader, because the process has one thread. Returns false if this is no such
-// process.
+// Before glibc 2.34 a program without threads has no libpthread, and libc has only half of the
+// functions. Then this library loads libpthread, as if the program had opened a library that needs
+// it. Nobody else is in the loader, because the process has only one thread. Returns false for
+// other processes.
 bool load_libpthread() noexcept {
   using Open = void* (*)(const char*, int);
   constexpr int kInBaseNamespace = static_cast<int>(0x80000000);  // __RTLD_DLOPEN
@@ -60,11 +60,11 @@ void* find_real_function(const char* name, const char* version) noexcept {
   if (const link_map* own = own_object(); own != nullptr) {
     if (void* p = find_symbol_from(own->l_next, name, version)) return p;
     if (void* p = find_symbol_from(own->l_next, name, nullptr)) return p;
-    // Preloaded, and there is no such function. (libc is behind this library then.)
+    // Preloaded, and the function does not exist. (libc comes after this library.)
     if (find_symbol_from(own->l_next, "abort", nullptr) != nullptr) return nullptr;
   }
-  // This library was loaded by dlopen or dlmopen, which still runs in this thread: so the thread
-  // has the loader's lock.
+  // This library is being loaded by dlopen or dlmopen in this thread, so the thread has the
+  // loader's lock.
   void* p = dlvsym(RTLD_NEXT, name, version);
   return p != nullptr ? p : dlsym(RTLD_NEXT, name);
 }
@@ -88,17 +88,17 @@ void resolve_real_waits(WaitOps& waits) noexcept {
 }
 
 const char* find_single_threaded() noexcept {
-  // Brought by dlmopen: the list is of another namespace, whose libc knows nothing of the threads
-  // that this one's makes.
+  // Loaded by dlmopen: the list belongs to another namespace, whose libc does not know of threads
+  // that this one's libc creates.
   if (own_object() == nullptr) return nullptr;
-  // The program's place for it comes first, if the linker gave it one.
+  // The program's copy of the flag comes first, if the linker made one.
   return static_cast<const char*>(
       find_symbol_from(first_object(), "__libc_single_threaded", nullptr));
 }
 
 namespace {
-// glibc's, past libraries that replace it and come between. Not by dlmopen: there the list is that
-// of another namespace, with a glibc of its own.
+// Finds glibc's function, ignoring libraries in between that replace it. Not if dlmopen loaded this
+// library: then the list belongs to another namespace, with a glibc of its own.
 void* find_glibcs_function(const char* name, const char* version) noexcept {
   if (own_object() != nullptr) {
     for (const char* wanted : {version, static_cast<const char*>(nullptr)}) {
@@ -132,9 +132,9 @@ void resolve_libc_functions() noexcept {
   libc_functions = {found.rwlock, found.mutex, found.cond, a};
 }
 
-// What glibc has for debuggers, at its private version.
+// Looks up what glibc has for debuggers, at its private version.
 void find_thread_id() noexcept {
-  if (own_object() == nullptr) return;  // brought by dlmopen: the list is another namespace's
+  if (own_object() == nullptr) return;  // loaded by dlmopen: the list is another namespace's
   const auto word = [](const char* name) {
     const void* p = nullptr;
     for (const link_map* m = first_object(); p == nullptr && m != nullptr; m = m->l_next) {

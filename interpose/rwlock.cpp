@@ -1,8 +1,8 @@
-// The exported reader-writer lock functions: a probe (docs/diagnose.md) and a line each. The probe
-// goes first, where it costs nothing.
+// The exported reader-writer lock functions: each is a probe (docs/diagnose.md) and a line. The
+// probe comes first, where it costs nothing.
 //
-// Every name is exported at every version that glibc has it at. A program bound to a version that a
-// preloaded library lacks would skip the library without a word.
+// Every name is exported at every version that glibc has it at. A program that is bound to a
+// version which a preloaded library lacks would silently skip that library.
 
 #include <pthread.h>
 

@@ -8,7 +8,7 @@
 namespace lockswap {
 
 void say_no_file(const char* so, const char* folder) noexcept {
-  static constinit char line[4200];  // the folder's name has up to 4,000 bytes
+  static constinit char line[4200];  // the folder's name has at most 4,000 bytes
   Text text(line, sizeof line);
   text << "lockswap: " << so << " no file can be made in " << folder << ": ";
   put_error(text, recording::file_error());

@@ -52,8 +52,8 @@ namespace {
 
 constinit Config config{};
 
-// What the start has chosen. It is put in place one pointer at a time. A child that is forked in
-// the middle of that may already have locks in use, so it only repeats this last step.
+// What the start has chosen, which is then installed one pointer at a time. A child that is forked
+// during that may already have locks in use, so it only repeats the installation.
 struct Chosen {
   Functions functions;
   WaitOps waits;
@@ -68,7 +68,7 @@ bool swaps_rwlocks() noexcept {
 
 Swapped swapped() noexcept { return {swaps_rwlocks(), swaps_mutexes(config), swaps_conds(config)}; }
 
-// Puts the profile before the functions that were chosen.
+// Puts the profile in front of the chosen functions.
 void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept {
   static constinit MutexOps mutex{};
   static constinit CondOps cond{};
@@ -88,7 +88,7 @@ void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept 
   if (config.stats != nullptr) reset_stats();
 }
 
-// Puts delays before the functions that were chosen.
+// Puts delays in front of the chosen functions.
 void begin_delays(const Delay& delay, RwOps& rwlock, MutexChoice& choice) noexcept {
   static constinit MutexOps mutex{};
   if (!delayed::begin(delay))
@@ -100,7 +100,8 @@ void begin_delays(const Delay& delay, RwOps& rwlock, MutexChoice& choice) noexce
 
 void activate() noexcept {
   active_rwlock = chosen.functions.rwlock;
-  // Condition variables first: a mutex that is ours must not meet glibc's.
+  // Condition variables first, because a mutex of ours must not be used with glibc's condition
+  // variables.
   active_old_cond = chosen.functions.old_cond;
   active_cond = chosen.functions.cond;
   active_mutex = chosen.functions.mutex;
@@ -112,7 +113,7 @@ void choose() noexcept {
   config = Config{};
   if (resolve_first_copy(chosen.functions)) {
     resolve_real_waits(chosen.waits);
-    prepare_range(config);  // the first copy has it, too, and comes first
+    prepare_range(config);  // the first copy has this too, and its symbols come first
     return;
   }
   if (!read_config(config, all_names(), message, sizeof message)) refuse(message);
@@ -121,13 +122,14 @@ void choose() noexcept {
                                   << "; glibc " LOCKSWAP_OLDEST_GLIBC " or newer is needed";
     refuse(message);
   }
-  // The kernel is asked now what has to be asked: a filter may come later.
+  // Make the system calls now: the program may install a filter later.
   Process::stamp();
   Alone::prepare(find_single_threaded());
   find_in_libc = [](const char* name) { return find_symbol_from(first_object(), name, nullptr); };
   resolve_auto(config);
   if (!keep_glibcs_where_unknown(config, message, sizeof message)) refuse(message);
-  ThreadExit::prepare();  // and the thread's id: glibc's mutexes show it, if their layout is known
+  // Also the thread's id, which glibc's mutexes show if their layout is known.
+  ThreadExit::prepare();
   if (config.policy != nullptr) {
     prepare_modules();
     find_rule = first_rule_met;
@@ -156,14 +158,14 @@ void choose() noexcept {
 }
 
 void start() noexcept {
-  if (!chosen.is_whole.load(relaxed)) choose();  // relaxed, both: for forked children alone
+  if (!chosen.is_whole.load(relaxed)) choose();  // relaxed, both: only forked children need it
   chosen.is_whole.store(true, relaxed);
   activate();
 }
 
 void in_forked_child() noexcept {
   Process::forked();
-  thread_id();  // the survivor must be known before there are other threads
+  thread_id();  // the fork's survivor must be known before there are other threads
   profile::forked();
   metrics::forked();
   calls::forked();
@@ -181,7 +183,7 @@ __attribute__((constructor)) void on_load() {
   pthread_atfork(nullptr, nullptr, in_forked_child);
 }
 
-// Other threads may still run and lock: nothing is torn down.
+// Other threads may still run and use locks, so nothing is torn down.
 __attribute__((destructor)) void on_exit() {
   profile::end();
   metrics::end();
@@ -203,7 +205,7 @@ __attribute__((destructor)) void on_exit() {
 void ensure_started() noexcept { started<start>(); }
 
 constinit RwOps active_rwlock = around<FirstCall<start, EAGAIN>, active_rwlock>;
-// There is one thread inside the start; it may take and release any mutex there.
+// Only one thread runs during the start, so it may take and release any mutex.
 constinit MutexOps active_mutex = around<FirstCall<start, 0>, active_mutex>;
 constinit CondOps active_cond = around<FirstCall<start, 0>, active_cond>;
 constinit CondOps active_old_cond = around<FirstCall<start, 0>, active_old_cond>;
@@ -214,8 +216,8 @@ constinit WaitOps active_waits = around<FirstCall<start, 0>, active_waits>;
 extern "C" {
 LOCKSWAP_EXPORTED void lockswap_write_stats();
 
-// For programs that end without exit(), for signal handlers and debuggers: it is async-signal-safe.
-// So it does not look for bypasses, which needs the loader's lock.
+// For programs that end without exit(), for signal handlers and debuggers. It is async-signal-safe,
+// so it does not search for bypasses, which needs the loader's lock.
 void lockswap_write_stats() {
   if (lockswap::config.stats != nullptr) lockswap::report_stats(lockswap::config, nullptr);
 }

@@ -1,5 +1,5 @@
-// Start-up: on the first call of any exported function, or in the library's constructor, whichever
-// comes first. Locks are taken before constructors run, so nothing here may rely on them.
+// Start-up on the first call of any exported function, or in the library's constructor, whichever
+// comes first. Programs take locks before constructors run, so nothing here may rely on them.
 #pragma once
 
 #include "platform/system_mutex.h"
@@ -8,16 +8,16 @@
 
 namespace lockswap {
 
-// The functions behind the exported symbols. At first each starts the library and then calls the
-// function that has taken its place. Written once, a pointer at a time, by the thread that starts;
-// another thread that still reads an old pointer only asks for a start that is over.
+// The functions behind the exported symbols. At first each starts the library, and then calls the
+// function that has taken its place. The starting thread writes the table once, a pointer at a
+// time. A thread that still reads an old pointer only asks for a start that is over.
 extern RwOps active_rwlock;
 extern MutexOps active_mutex;
 extern CondOps active_cond;
 extern CondOps active_old_cond;
 extern WaitOps active_waits;
 
-// Starts the library, if that has not been done. Waits for the thread that does.
+// Starts the library if nobody has yet. Waits if another thread is starting it.
 void ensure_started() noexcept;
 
 }  // namespace lockswap

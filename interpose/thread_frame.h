@@ -1,4 +1,4 @@
-// The frame in which the program's threads begin, so that their ends are seen.
+// The stack frame in which the program's threads begin, so that this library sees them end.
 #pragma once
 
 #include <pthread.h>
@@ -8,14 +8,15 @@
 
 namespace lockswap {
 
-// Calls it; ThreadExit's hooks run when it returns, or the thread exits or is cancelled in it.
+// Calls the thread's function. ThreadExit's hooks run when it returns, and when the thread exits or
+// is cancelled in it.
 template <class Result>
 Result call_in_frame(Result (*routine)(void*), void* argument) {
   ThreadExit::begin();
   Result result;
   pthread_cleanup_push([](void*) { ThreadExit::end(); }, nullptr);
   result = routine(argument);
-  // An asynchronous cancellation would leave the hooks half-way.
+  // An asynchronous cancellation could interrupt the hooks halfway.
   const DeferredCancellation deferred;
   pthread_cleanup_pop(1);
   return result;

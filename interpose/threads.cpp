@@ -1,8 +1,8 @@
-// The exported functions that begin and end threads. A thread's function is called in a frame of
-// this library's (thread_frame.h), so that what the thread keeps is given back when it ends.
+// The exported functions that begin and end threads. A thread's function is called in a stack frame
+// of this library (thread_frame.h), so that what the thread keeps is freed when it ends.
 //
-// Threads that don't come here keep nothing: those that libc makes for itself (timers, asynchronous
-// input and output, look-ups of names), those of a raw clone, and of programs that call libc's
+// Threads that do not come through here keep nothing: those that libc makes itself (for timers,
+// asynchronous I/O and name look-ups), those of a raw clone, and those of programs that call libc's
 // functions directly.
 
 #include <cerrno>
@@ -22,15 +22,15 @@
 namespace lockswap {
 namespace {
 
-// Libraries make threads in their constructors, perhaps before this library's own has run. So
-// nothing here needs the start.
+// Libraries may create threads in their constructors, before this library's own has run. So nothing
+// here relies on the start.
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 constinit RealFunction<Create> create("pthread_create", LOCKSWAP_OLDEST);
 constinit RealFunction<decltype(&thrd_create)> create_c11("thrd_create", "GLIBC_2.28");
 constinit RealFunction<decltype(&pthread_exit)> leave("pthread_exit", LOCKSWAP_OLDEST);
 constinit RealFunction<decltype(&thrd_exit)> leave_c11("thrd_exit", "GLIBC_2.28");
 
-// Before glibc 2.34 there may be none until the start has loaded libpthread.
+// Before glibc 2.34 these may be missing until the start has loaded libpthread.
 template <class F>
 F get(RealFunction<F>& real) noexcept {
   if (const F f = real.get(); f != nullptr) return f;
@@ -38,8 +38,8 @@ F get(RealFunction<F>& real) noexcept {
   return real.get();
 }
 
-// What a thread is to call, on its way from the thread that makes it. Not from malloc, which may be
-// the program's, and take locks.
+// What a new thread must call, handed over by the thread that creates it. It is not from malloc,
+// which may be the program's own and take locks.
 struct Beginning {
   NativeAtomic<std::uint32_t> process;  // whose it is (Process::worker); 0: free
   void (*routine)();                    // Result (*)(void*)
@@ -48,15 +48,15 @@ struct Beginning {
 constexpr std::size_t kBeginnings = 64;
 constinit Beginning beginnings[kBeginnings]{};
 
-// In a page of its own if that many threads have been made and have not begun. Returns nullptr if
-// there is no memory.
+// Takes a free one, from a new page if that many threads have been made and have not begun. Returns
+// nullptr if there is no memory.
 Beginning* take_beginning() noexcept {
   static constinit NativeAtomic<std::uint32_t> next{0};
   const std::uint32_t here = Process::worker(), first = next.fetch_add(1, relaxed);
   for (std::uint32_t i = 0; i < kBeginnings; ++i) {
     Beginning& b = beginnings[(first + i) % kBeginnings];
     std::uint32_t of = b.process.load(relaxed);  // relaxed: the update rechecks
-    // One that a parent's thread had taken is free. acquire: pairs with give_back.
+    // One that a thread of the parent had taken is free. acquire: pairs with give_back.
     if (of != here && b.process.compare_exchange(of, here, acquire)) return &b;
   }
   return static_cast<Beginning*>(map_pages(sizeof(Beginning)));
@@ -78,14 +78,14 @@ Result begin(void* p) {
   return call_in_frame(routine, argument);
 }
 
-// Make: (routine, argument) -> 0 if there is a thread.
+// make(routine, argument) returns 0 if it has made a thread.
 template <class Result, class Make>
 int create_in_frame(Result (*routine)(void*), void* argument, const Make& make) noexcept {
   Beginning* const b = take_beginning();
   if (b == nullptr) return make(routine, argument);
   b->routine = reinterpret_cast<void (*)()>(routine);
   b->argument = argument;
-  const int error = make(&begin<Result>, b);  // the thread comes after what stands there
+  const int error = make(&begin<Result>, b);  // the new thread sees what is stored there
   if (error != 0) give_back(*b);
   return error;
 }
@@ -121,7 +121,7 @@ LOCKSWAP_EXPORTED int lockswap_thrd_create(thrd_t* thread, thrd_start_t routine,
                          [=](thrd_start_t r, void* a) { return real(thread, r, a); });
 }
 
-// Both unwind the stack through these, up to the thread's frame. The main thread has none.
+// Both unwind the stack through these functions up to the thread's frame. The main thread has none.
 LOCKSWAP_EXPORTED void lockswap_thread_exit(void* result) {
   ThreadExit::end_main();
   get(leave)(result);

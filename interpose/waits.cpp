@@ -1,5 +1,5 @@
-// The exported functions of semaphores, barriers and joins: one line each. They are glibc's own,
-// and a profile's while there is one. See rwlock.cpp.
+// The exported functions of semaphores, barriers and joins, one line each. They call glibc's own,
+// or the profile's if there is one. See rwlock.cpp.
 
 #include <pthread.h>
 #include <semaphore.h>

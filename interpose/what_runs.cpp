@@ -18,11 +18,11 @@ namespace {
 
 constinit char choice[1024] = "";
 
-// What harness/lockswap/doctor/asked.py reads, in this order.
+// harness/lockswap/doctor/asked.py reads this in this order.
 struct WhatRuns {
   std::uint32_t version = 1;  // of this structure
   std::uint32_t size = sizeof(WhatRuns);
-  const char* choice;  // in words; empty before the start, and in a second copy of the library
+  const char* choice;  // empty before the start, and in a second copy of the library
   NativeAtomic<std::uint32_t>* off_since;
 };
 

@@ -1,5 +1,5 @@
-// What runs in this process, for who looks at it from outside: `lockswap doctor` reads it, and
-// `lockswap off` turns the switch, both by /proc/PID/mem. They find it by its symbol.
+// What this library does in this process, for observers outside: `lockswap doctor` reads it and
+// `lockswap off` sets the switch, both through /proc/PID/mem. They find it by its symbol.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace lockswap {
 
-// At start-up, by one thread: what was chosen, in words. The other parts are there from the
-// beginning.
+// Called once at start-up. Publishes what was chosen, in words. The other members are valid from
+// the beginning.
 void publish_choice(const Config& config, bool swaps_rwlocks) noexcept;
 
-// The same words, with how many processors the waits go by, as LOCKSWAP_VERBOSE=1 prints them.
+// Prints the same words, and how many processors the waits assume, for LOCKSWAP_VERBOSE=1.
 void announce(const Config& config, bool swaps_rwlocks) noexcept;
-// What was read at start-up, if something else was found since.
+// Prints what was read at start-up, if it has changed since.
 void say_changed_processors() noexcept;
 
 }  // namespace lockswap
