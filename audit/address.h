@@ -1,4 +1,4 @@
-// Addresses as numbers, as the audit's tables and its record have them.
+// Addresses as numbers, as in the audit's tables and its record.
 #pragma once
 
 #include <cstdint>

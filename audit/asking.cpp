@@ -7,13 +7,13 @@
 namespace lockswap::audit {
 namespace {
 
-// In a function of its own, so that begin_asking stays short.
+// A separate function, so that begin_asking stays short.
 [[gnu::noinline]] void locate(Unwinding::Call& call, std::uint64_t site) noexcept {
   const Busy busy;
   call = {site, recording::place_of_code(record().head, world().guard, site)};
 }
 
-// A thread makes most of its calls from few sites, so it remembers where those are.
+// A thread makes most of its calls from few sites, so their places are cached.
 recording::Place place_of_call(Unwinding& known, std::uint64_t site) noexcept {
   static_assert(Unwinding::kCalls == 1u << (64 - 58));
   Unwinding::Call& call = known.call[site * 0x9e3779b97f4a7c15u >> 58];

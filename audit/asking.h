@@ -1,5 +1,5 @@
-// What a thread asks for, where others can see it: the record, in which it stands if the process is
-// killed, and threads that wait for this one's end.
+// Publishes which lock a thread is waiting for: to the record, which shows it if the process is
+// killed, and to threads that wait for this one to end.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace lockswap::audit {
 
 void begin_asking(Me& m, const Question& question) noexcept;
 
-// For the duration of a call that may wait.
+// Exists during a call that may wait.
 class Asking {
  public:
   Asking(Me& m, const Question& question) noexcept : record_(m.record) {

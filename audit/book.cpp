@@ -28,7 +28,8 @@ void push(T*& list, T* item) noexcept {
   list = item;
 }
 
-// Not in the World: a forked child goes on counting, since it knows its own holds by these.
+// Not in the World: a forked child continues the count, since it knows its own holds by these
+// numbers.
 constinit NativeAtomic<std::uint64_t> locks_seen{0};
 
 }  // namespace
@@ -37,7 +38,7 @@ std::uint64_t new_lock_number() noexcept { return locks_seen.fetch_add(1, relaxe
 
 Shard& shard_of(std::uint64_t address) noexcept { return world().shards[mix(address) >> 58]; }
 
-// The link that leads to the entry, or the empty one at the end of its list.
+// Returns the link to the entry, or the empty link at the end of its list.
 LockEntry** Shard::place_of(std::uint64_t address) noexcept {
   LockEntry** at = &bucket_[(mix(address) >> 20) & (buckets_ - 1)];
   while (*at != nullptr && (*at)->address != address)
@@ -152,7 +153,7 @@ std::uint64_t number_of_mutex(std::uint64_t address) noexcept {
   Shard& shard = shard_of(address);
   const Section section(shard.guard);
   LockEntry* entry = shard.find(address);
-  if (entry != nullptr && !entry->is_mutex) {  // a rwlock was here, and was left behind
+  if (entry != nullptr && !entry->is_mutex) {  // a rwlock that was here has been abandoned
     shard.remove(address);
     entry = nullptr;
   }

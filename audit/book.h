@@ -1,8 +1,8 @@
-// The book: which locks there are, which threads hold them and which wait. It is a table from a
-// lock's address to its entry, in shards; each shard has a guard of its own.
+// The book: which locks exist, which threads hold them and which threads wait. It is a sharded hash
+// table from a lock's address to its entry, and each shard has its own guard.
 //
-// An entry stays until its lock is destroyed or initialised again, so the book grows with the locks
-// in use and no further. Memory comes from the kernel and is reused, never given back.
+// An entry stays until its lock is destroyed or initialised again, so the book does not outgrow the
+// locks in use. Its memory comes from the kernel and is reused, but never returned.
 #pragma once
 
 #include <cstddef>
@@ -14,53 +14,53 @@
 
 namespace lockswap::audit {
 
-// One thread's holds of one lock.
+// All holds that one thread has of one lock.
 struct Hold {
   Hold* next{};
-  std::uint64_t serial{};    // of the thread
-  ThreadRecord* record{};    // may be nullptr, or another thread's by now
-  std::uint64_t since{};     // in Ticks, of the first of them
+  std::uint64_t serial{};    // the thread's
+  ThreadRecord* record{};    // nullptr if it has none; may be another thread's by now
+  std::uint64_t since{};     // in Ticks; when the first was taken
   std::uint64_t site{};      // where the first was taken
-  std::uint32_t stack{};     // there
-  std::uint64_t waits_at{};  // while its thread waits for other threads: where; 0 = it does not
+  std::uint32_t stack{};     // at that site
+  std::uint64_t waits_at{};  // where the thread waits for other threads; 0 if it does not
   std::uint32_t tid{};
   std::uint32_t reads{};
   std::uint32_t writes{};  // 0 or 1
-  bool ended{};            // its thread has, which is noted
+  bool ended{};            // its thread has ended, and that is noted
 };
 
 struct LockEntry {
   LockEntry* next{};
   std::uint64_t address{};
-  std::uint64_t number{};  // of this lock alone, also if another one is at this address later
+  std::uint64_t number{};  // unique, even if another lock is at this address later
   Hold* holds{};
   std::uint32_t waiting_readers{};  // in a blocking or timed call that has not returned
   std::uint32_t waiting_writers{};
   std::uint64_t passed{};       // reads that began while a writer waited
-  std::uint64_t awaited{};      // in Ticks: since when the first of the writers waits
-  std::uint64_t let_go{};       // in Ticks: when a read ended that had begun before
-  std::uint64_t writer_site{};  // where a writer last asked and was to wait
+  std::uint64_t awaited{};      // in Ticks; since when the first of the writers has waited
+  std::uint64_t let_go{};       // in Ticks; when a read ended that had begun before
+  std::uint64_t writer_site{};  // where a writer that had to wait was last called
   std::uint32_t kind{};
   std::uint32_t shared{};
-  bool is_mutex{};         // one that was held together with others; glibc knows its owner
-  std::uint32_t known{1};  // 0: a thread may hold it that is not in the book
-  bool was_destroyed{};    // in use: what its users do from then on is no fault of its own
+  bool is_mutex{};         // a mutex that was held together with others; glibc has its owner
+  std::uint32_t known{1};  // 0: a thread that is not in the book may hold it
+  bool was_destroyed{};    // while in use: what its users do afterwards is not reported again
 };
 
 class Shard {
  public:
   Guard guard;
 
-  // All of these are called with the guard held.
+  // All of these must be called with the guard held.
   LockEntry* find(std::uint64_t address) noexcept;
   LockEntry* add(std::uint64_t address) noexcept;  // a new entry; nullptr if there is no memory
-  void remove(std::uint64_t address) noexcept;     // with its holds, if it is there
+  void remove(std::uint64_t address) noexcept;     // and its holds, if it is there
 
   static Hold* hold_of(LockEntry& lock, std::uint64_t serial) noexcept;
-  // A new hold, from `since` on; nullptr if there is no memory.
+  // Adds a hold that began at `since`. Returns nullptr if there is no memory.
   Hold* add_hold(LockEntry& lock, const Me& m, std::uint64_t since, std::uint64_t site,
                  std::uint32_t stack) noexcept;
-  // The thread's count of holds becomes smaller as well.
+  // Also decrements the thread's number of holds.
   void remove_hold(LockEntry& lock, Hold* hold) noexcept;
   void remove_holds(LockEntry& lock) noexcept;
 
@@ -69,7 +69,7 @@ class Shard {
     ++waiters_;
   }
   void stop_waiting(std::uint32_t& waiting) noexcept {
-    if (waiting == 0) return;  // the entry is a new one: its lock was destroyed meanwhile
+    if (waiting == 0) return;  // the lock was destroyed meanwhile, so this entry is new
     --waiting;
     --waiters_;
   }
@@ -105,10 +105,10 @@ inline constexpr std::size_t kShards = 64;
 Shard& shard_of(std::uint64_t address) noexcept;
 inline Shard& shard_of(const void* lock) noexcept { return shard_of(address_of(lock)); }
 
-// Returns whether the lock of this number is still at this address.
+// Returns whether the lock with this number is still at this address.
 bool is_in_book(std::uint64_t address, std::uint64_t number) noexcept;
 
-// Calls visit(LockEntry&, Hold&), with the guard held, if the thread of this serial number still
+// Calls visit(LockEntry&, Hold&), with the guard held, if the thread with this serial number still
 // has this hold of a rwlock. Returns whether it has.
 template <class Visit>
 bool visit_hold(const HeldLock& held, std::uint64_t serial, Visit visit) noexcept {
@@ -125,12 +125,12 @@ inline bool is_still_held(const HeldLock& held, std::uint64_t serial) noexcept {
   return visit_hold(held, serial, [](const LockEntry&, const Hold&) {});
 }
 
-// A mutex's number; 0: no memory.
+// Returns a mutex's number, or 0 if there is no memory.
 std::uint64_t number_of_mutex(std::uint64_t address) noexcept;
-// It begins or ends.
+// Called when the mutex begins or ends.
 void forget_mutex(std::uint64_t address) noexcept;
 
-// For a lock that is seen for the first time, or was replaced by another.
+// Returns the number for a lock that is new, or has replaced another one.
 std::uint64_t new_lock_number() noexcept;
 
 }  // namespace lockswap::audit

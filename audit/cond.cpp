@@ -1,7 +1,7 @@
-// A wait is a cancellation point: nothing of ours may stand on the stack with work that must be
-// done. So each wait is counted before it begins. What comes after a wait is left out by a thread
-// that is cancelled in it: from when it has its mutex again, and, if it holds rwlocks, that it no
-// longer waits.
+// A wait is a cancellation point, so no frame here may have work left that must be done. So each
+// wait is counted before it begins. A thread that is cancelled in its wait skips what comes after
+// it: it does not note when it gets its mutex again nor, if it holds rwlocks, that it no longer
+// waits.
 #include "audit/cond.h"
 
 #include <cstdint>
@@ -17,8 +17,9 @@
 namespace lockswap::audit {
 namespace {
 
-constexpr unsigned kWaiters = 3;  // the number of waiting threads is in the flags from this bit on
-// glibc's __kind of a mutex: what keeps it glibc's under lockswap, and "may be elided".
+constexpr unsigned kWaiters = 3;  // from this bit on, the flags have the number of waiting threads
+// Bits of glibc's __kind of a mutex: those that keep it glibc's under lockswap, and "may be
+// elided".
 constexpr int kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kMutexShared = 0x80,
               kElided = 0x100;
 
@@ -36,7 +37,7 @@ bool would_be_swapped(const pthread_mutex_t* m) noexcept {
   return (m->__data.__kind & (kRobust | kInherit | kProtect | kMutexShared)) == 0;
 }
 
-// glibc knows the owner; that of a process-shared mutex may be another process's thread.
+// glibc knows the owner. The owner of a process-shared mutex may be in another process.
 bool is_held_by(const Me& m, const pthread_mutex_t* mutex) noexcept {
   const auto owner = static_cast<std::uint32_t>(mutex->__data.__owner);
   const int kind = mutex->__data.__kind;
@@ -53,7 +54,7 @@ void count_wait(bool layout_is_new, unsigned flags, const pthread_cond_t* c,
                 const pthread_mutex_t* m, std::uint64_t site) noexcept {
   count(Count::cond_waits);
   if ((flags & kCondIsShared) != 0) count(Count::cond_waits_process_shared);
-  if (me().busy) {  // a signal handler that interrupted the bookkeeping
+  if (me().busy) {  // in a signal handler that interrupted the bookkeeping
     count(Count::unrecorded);
     return;
   }

@@ -1,5 +1,5 @@
-// With which mutex threads wait for each condition variable. POSIX has it that all that wait for
-// one at the same time do so with one mutex.
+// Which mutex threads use to wait for each condition variable. POSIX requires that all threads that
+// wait for one at the same time use the same mutex.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ namespace lockswap::audit {
 
 class Conds {
  public:
-  // The thread is about to wait. in_there: how many threads are in a wait, by glibc's own count,
-  // among them such as were woken up and did not run yet.
+  // Called before a wait. in_there: the number of threads in a wait by glibc's own count, which
+  // includes threads that have been woken but have not run yet.
   void waits(const Me& m, std::uint64_t cond, std::uint64_t mutex, std::uint64_t site,
              std::uint32_t in_there) noexcept;
-  // A signal or broadcast is about to be sent.
+  // Called before a signal or broadcast.
   void wakes(std::uint64_t cond, bool all) noexcept;
-  // It begins or ends.
+  // Called when the condition variable begins or ends.
   void forget(std::uint64_t cond) noexcept;
 
  private:
@@ -28,7 +28,7 @@ class Conds {
     std::uint64_t site{};
     std::uint32_t stack{};
     std::uint32_t tid{};
-    std::uint32_t waiting{};  // at most: waiters that a deadline ended are still in it
+    std::uint32_t waiting{};  // at most; includes waiters whose deadline has passed
     bool changes_said{};
   };
   static constexpr std::size_t kUses = 8, kSets = 512;

@@ -1,4 +1,4 @@
-// The way into an audited call.
+// Entering an audited call.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace lockswap::audit {
 
-// Returns whether glibc's word for a holder can be one: 0, or an id as the kernel gives them.
+// Returns whether glibc's word for a holder can be valid: 0, or a thread id in the kernel's range.
 constexpr bool is_thread_id(std::int64_t word) noexcept {
   constexpr std::int64_t kMostIds = 1 << 22;
   return 0 <= word && word <= kMostIds;
 }
 
-// Where the exported function was called from. The exported functions jump here (their last act is
-// the call), so the return address is their caller's; the tests look at it.
+// Where the exported function was called from. The exported functions jump here (this call is the
+// last thing they do), so the return address is in their caller. The tests check that.
 #define LOCKSWAP_AUDIT_SITE ::lockswap::audit::address_of(__builtin_return_address(0))
 
-// What counts the calls of a function: record.h has a count for each line of the table's list, in
-// its order, from kFirst on.
+// Counts the calls of a function. record.h has a counter for each line of the table's list, in the
+// same order, starting with kFirst.
 template <class C, Count kFirst>
 constexpr Count kCallsOf = static_cast<Count>(static_cast<std::size_t>(kFirst) + C::kPlace);
 constexpr bool are_counts_of(std::size_t table_bytes, Count first, Count last) noexcept {
@@ -30,9 +30,9 @@ constexpr bool are_counts_of(std::size_t table_bytes, Count first, Count last) n
          static_cast<std::size_t>(last) - static_cast<std::size_t>(first) + 1;
 }
 
-// Marks a call on the thread for its duration. A thread that is already inside a call got there
-// through a signal handler, or has left that call by a jump out of one; either is noted. If it
-// interrupted the bookkeeping itself, this call goes on to glibc unrecorded.
+// Marks the thread as inside an audited call. If it is inside one already, this call comes from a
+// signal handler, or the thread has left the other call by a jump out of a handler. Either is
+// noted. If the handler interrupted the bookkeeping itself, this call goes to glibc unrecorded.
 class Entry {
  public:
   [[gnu::always_inline]] Entry(const void* lock, std::uint64_t site) noexcept
@@ -58,7 +58,7 @@ class Entry {
   bool recorded() const noexcept { return recorded_; }
 
  private:
-  // frame: of the exported function.
+  // frame: that of the exported function.
   [[gnu::noinline]] void inside_another(const void* lock, std::uint64_t site,
                                         const void* frame) noexcept;
 
@@ -67,9 +67,9 @@ class Entry {
   CallMark mark_;
 };
 
-// At the end of the thread: it may have been cancelled in a call.
+// Called at the end of a thread, which may have been cancelled in a call.
 void note_left_call(const Me& m) noexcept;
-// At the end of the process, of the thread that ends it, and a frame of that.
+// Called at the end of the process by the thread that ends it, with a stack frame of that thread.
 void note_left_call_at_exit(const Me& m, const void* frame) noexcept;
 
 }  // namespace lockswap::audit

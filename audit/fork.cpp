@@ -13,7 +13,7 @@
 
 namespace lockswap::audit {
 
-// The holds lie in memory of their own, which no other thread touches during the fork.
+// The holds are in separate memory, which no other thread touches during the fork.
 struct SavedHolds {
   struct One {
     LockEntry lock;
@@ -21,7 +21,7 @@ struct SavedHolds {
   };
   std::size_t bytes;
   std::size_t count;
-  One all[1];  // as many as there is room for
+  One all[1];  // as many as fit
 
   static SavedHolds* make(std::uint64_t most) noexcept {
     const std::size_t bytes = sizeof(SavedHolds) + most * sizeof(One);
@@ -36,12 +36,12 @@ struct SavedHolds {
 
 namespace {
 
-// The thread that forked goes on in the child, where what it holds shows its id in the parent. The
-// ids of those of the last forks that this process comes from.
+// The thread that forked goes on in the child, but the locks that it holds show its id in the
+// parent. These are its ids from the last forks that led to this process.
 constexpr std::uint32_t kGenerations = 8;
 constinit NativeAtomic<std::uint32_t> forking[kGenerations]{};
 
-// What is noted of a fork: each at most once, however many locks are held.
+// What has been noted about a fork: each thing at most once, however many locks are held.
 struct Seen {
   bool mine = false, others = false, waiters = false, mutexes = false;
 };
@@ -69,7 +69,7 @@ void look_at(const LockEntry& entry, Me& m, Seen& seen) noexcept {
   note(Finding::fork_with_waiters, {.lock = pointer_to(entry.address), .site = 0});
 }
 
-// A thread's own ones stay its own in the child.
+// A thread's own mutexes stay its own in the child.
 void look_at_mutexes_of_others(const Me& m, Seen& seen) noexcept {
   world().threads.each_mutex_of_others(
       m.tid, [&](std::uint64_t address, const TakenFrom& taken, std::uint32_t tid) {
@@ -90,7 +90,7 @@ void drop_saved(Me& m) noexcept {
 }  // namespace
 
 void before_fork() noexcept {
-  if (me().busy) return;  // a signal handler forks in the middle of our bookkeeping
+  if (me().busy) return;  // a signal handler forks during our bookkeeping
   Me& m = known_me();
   const std::uint64_t held = m.record == nullptr ? 0 : m.record->rwlocks.load(relaxed);
   if (held != 0) m.saved = SavedHolds::make(held);
@@ -104,7 +104,7 @@ void before_fork() noexcept {
 
 bool is_of_parent(const Me& m, std::uint32_t holder) noexcept {
   if (!is_forked() || holder == 0 || holder == m.tid || holder == m.tid_before) return false;
-  // relaxed: written before the child has a second thread
+  // relaxed: stored before the child has a second thread
   const bool forked = std::any_of(std::begin(forking), std::end(forking),
                                   [&](const auto& id) { return id.load(relaxed) == holder; });
   return !forked && !has_thread(holder);

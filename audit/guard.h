@@ -7,8 +7,8 @@
 
 namespace lockswap::audit {
 
-// Marks this thread as busy with bookkeeping. A signal handler that finds its thread busy keeps
-// away from all guards, since it could wait for the very thread that it interrupted.
+// Marks this thread as busy with bookkeeping. A signal handler that finds its thread busy takes no
+// guard, since it might wait for the thread that it interrupted.
 class Busy {
  public:
   Busy() noexcept : was_busy_(me().busy) {
@@ -26,7 +26,7 @@ class Busy {
   bool was_busy_;
 };
 
-// Holds a guard.
+// Holds a guard for the duration of a scope.
 class Section {
  public:
   explicit Section(Guard& guard) noexcept : guard_(guard) { guard_.lock(); }

@@ -1,6 +1,6 @@
-// What a thread holds, as the thread itself remembers it. The book goes from a lock to the threads
-// that hold it; this goes the other way, and has mutexes besides. Another thread may have released
-// what stands here: the book knows.
+// The locks that a thread holds, as the thread itself recorded them. The book maps a lock to the
+// threads that hold it; this is the other direction, and includes mutexes. Another thread may have
+// released some of these since, which only the book shows.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,20 @@
 
 namespace lockswap::audit {
 
-// Acquisitions are numbered in each thread, so that it is known which came first.
+// Each thread numbers its acquisitions, so that their order is known.
 struct HeldLock {
   std::uint64_t address;
-  std::uint64_t number;  // LockEntry's; 0: of a mutex that was not asked for it yet
+  std::uint64_t number;  // LockEntry's; 0: a mutex that has not needed one yet
   std::uint64_t site;    // where it was taken
   std::uint64_t step;
   std::uint32_t stack;
-  std::uint32_t place;  // of a mutex: in the thread's record
+  std::uint32_t place;  // for a mutex: in the thread's record
   bool writes;
   bool is_mutex;
-  bool is_robust;  // may be left behind
+  bool is_robust;  // its owner may end with it
 };
 
-// The first ones that a thread has taken. More than there is room for are not remembered.
+// The first locks that a thread has taken. Any beyond kMost are not recorded.
 template <class One, std::size_t kMost>
 class Few {
  public:
@@ -37,7 +37,7 @@ class Few {
   }
   One* begin() noexcept { return all_; }
   One* end() noexcept { return all_ + count_; }
-  // The last one of which is(one) is true. The others keep their order.
+  // Removes the last one for which is(one) is true. The others keep their order.
   template <class Is>
   void remove(Is is) noexcept {
     for (std::size_t i = count_; i-- != 0;) {
@@ -56,7 +56,7 @@ class Few {
 
 inline constexpr std::size_t kMostHeld = 12;  // of each kind
 
-// All zero in a new thread.
+// Zero in a new thread.
 struct Held {
   Few<HeldLock, kMostHeld> locks;
   Few<HeldLock, kMostHeld> mutexes;

@@ -11,7 +11,7 @@
 namespace lockswap::audit {
 namespace {
 
-// A thread that was cancelled in its join may have released it.
+// If a thread was cancelled in its join, it may have released the lock.
 bool is_held(const Joins::Join& join, const HeldLock& held) noexcept {
   return held.is_mutex ? shows_owner(held.address, join.tid) : is_still_held(held, join.serial);
 }
@@ -22,7 +22,7 @@ bool shuts_out(const HeldLock& held, const Question& question) noexcept {
 
 }  // namespace
 
-// A thread that was cancelled in a join has left its own behind.
+// If a thread was cancelled in a join, it has left its entry behind.
 Joins::Join* Joins::free_join(const Me& m) noexcept {
   for (Join& join : all_) {
     if (join.tid == 0) continue;
@@ -60,7 +60,7 @@ void Joins::end(Join* join) noexcept {
   active_.fetch_sub(1, relaxed);
 }
 
-// It may wait already. Or it has taken such a lock before, and may do that once more.
+// It may be waiting for such a lock already, or it has taken one before and may do so again.
 void Joins::look_at_joined(const Me& m, Join& join) noexcept {
   Threads::Joined joined;
   if (!world().threads.find(join.thread, joined)) return;

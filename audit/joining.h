@@ -1,4 +1,4 @@
-// Threads that wait for another one's end while they hold locks. If the other one asks for such a
+// Threads that wait for another one to end while they hold locks. If that thread asks for such a
 // lock, both wait for ever.
 #pragma once
 
@@ -16,20 +16,20 @@ namespace lockswap::audit {
 class Joins {
  public:
   struct Join {
-    pthread_t thread{};  // the one that is waited for
+    pthread_t thread{};  // waits for this one to end
     std::uint64_t serial{}, site{};
-    std::uint32_t tid{};  // of the one that waits; 0 = free
+    std::uint32_t tid{};  // of the waiting thread; 0: free
     std::uint32_t count{};
     bool said{};
     HeldLock held[kMostHeld]{};
   };
 
-  // The thread waits for that one from here on. Returns nullptr if there is no room.
+  // From here on the calling thread waits for that one. Returns nullptr if there is no room.
   Join* begin(const Me& m, pthread_t thread, std::uint64_t site) noexcept;
   void end(Join* join) noexcept;
 
   bool is_any() const noexcept { return active_.load(relaxed) != 0; }
-  // The thread asks for a lock without a deadline.
+  // Called when the thread asks for a lock without a deadline.
   void look_at(const Me& m, const Question& question) noexcept;
 
  private:
@@ -41,7 +41,7 @@ class Joins {
            std::uint32_t stack) noexcept;
 
   Guard guard_;
-  // relaxed: a thread that asks at that very moment may be missed
+  // relaxed: a thread that asks at the same moment may be missed
   NativeAtomic<std::uint32_t> active_{};
   Join all_[kJoins]{};
 };

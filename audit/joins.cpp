@@ -1,5 +1,5 @@
-// Waits for other threads that are no condition variable's: for a thread's end, and at a barrier.
-// They matter to a thread that holds locks alone; for others each is a jump to glibc.
+// Waits for other threads except at condition variables: for the end of a thread, and at a barrier.
+// They matter only to a thread that holds locks. For others each is a jump to glibc.
 
 #include <cstdint>
 #include <pthread.h>

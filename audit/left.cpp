@@ -1,5 +1,5 @@
-// Calls that a thread left without coming back: it jumped out of a signal handler, or was cancelled
-// asynchronously. Locks with a queue keep the place of such a waiter.
+// Calls that a thread left without returning: it jumped out of a signal handler, or was cancelled
+// asynchronously. Locks with a queue still have such a waiter's node.
 #include <algorithm>
 #include <cstdint>
 
@@ -26,10 +26,10 @@ void note_left_call(const Me& m) noexcept {
 
 namespace {
 
-// Returns whether the calling thread is not in a call from there. True only if the stack could be
-// walked down to where the program begins.
+// Returns true if the calling thread is certainly not in a call from there: the stack could be
+// walked to where the program begins.
 bool is_off_stack(std::uint64_t site) noexcept {
-  constexpr std::uint64_t kMostOfStart = 256;  // bytes of the program's first function
+  constexpr std::uint64_t kMostOfStart = 256;  // bytes in the program's first function
   recording::Unwound stack;
   recording::unwind(stack, recording::kMostFrames);
   if (stack.cut || stack.count == 0) return false;
@@ -40,7 +40,7 @@ bool is_off_stack(std::uint64_t site) noexcept {
 
 }  // namespace
 
-// A handler may have called exit while the call still waits: then it is on the stack.
+// A handler may have called exit during the call, and then the call is still on the stack.
 void note_left_call_at_exit(const Me& m, const void* frame) noexcept {
   if (m.inside == 0 || m.busy) return;
   const Busy busy;

@@ -1,4 +1,4 @@
-// What the audit keeps in each thread.
+// The audit's data for each thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace lockswap::audit {
 
-// What a thread has unwound, and which orders it has seen.
+// The stacks that a thread has unwound, and the orders that it has seen.
 struct Unwinding {
   static constexpr std::size_t kKnown = 128, kOrders = 1024, kCalls = 64;
   struct Call {
@@ -22,9 +22,9 @@ struct Unwinding {
   std::uint64_t begun, spent_ns;
   recording::KnownStacks<kKnown> known;
   std::uint64_t orders[kOrders];
-  Call call[kCalls];  // of which it is known where they are
+  Call call[kCalls];  // calls whose place is known
 
-  // For another thread.
+  // Clears it for another thread.
   void forget() noexcept {
     begun = spent_ns = 0;
     known.forget();
@@ -35,32 +35,32 @@ struct Unwinding {
   }
 };
 
-// A mutex that a thread holds, for the one that releases it in its place.
+// A mutex that a thread holds, for another thread that may release it.
 struct MutexOfThread {
   NativeAtomic<std::uint64_t> address;  // 0: none
   NativeAtomic<std::uint64_t> site;     // where it was taken
-  NativeAtomic<std::uint64_t> since;    // in Ticks; 0: not known, or it waits for a condition
+  NativeAtomic<std::uint64_t> since;    // in Ticks; 0: unknown, or it waits for a condition
   NativeAtomic<std::uint32_t> stack;
-  NativeAtomic<bool> ended;  // the thread has ended with it, which is noted
+  NativeAtomic<bool> ended;  // its thread has ended, and that is noted
 };
 
-// How many locks a thread holds. Outside the thread, since another thread may release its locks.
-// Type-stable: a record is reused for another thread, and never unmapped.
+// The number of locks that a thread holds. It is outside the thread, because another thread may
+// release its locks. Type-stable: a record is reused for other threads, but never unmapped.
 struct ThreadRecord {
-  NativeAtomic<std::uint64_t> serial;  // of the thread that has it; 0 = free
-  bool is_watched;                     // it gives it back when it ends
+  NativeAtomic<std::uint64_t> serial;  // of the thread that has it; 0: free
+  bool is_watched;                     // the thread will return it when it ends
   NativeAtomic<std::uint32_t> tid;
   NativeAtomic<std::uint64_t> handle;   // its pthread_t
   NativeAtomic<std::uint64_t> signals;  // bit n - 1: a thread of this process sent it signal n
   NativeAtomic<std::uint64_t> rwlocks;  // held now
   NativeAtomic<std::uint64_t> mutexes;
   MutexOfThread mutex[kMostHeld];
-  Inside* inside;                          // in the file, or the next one
-  Inside own_inside;                       // where there was no room
+  Inside* inside;                          // in the file, or own_inside
+  Inside own_inside;                       // used if the file had no room
   NativeAtomic<std::uint64_t> asked_mark;  // the CallMark there
   NativeAtomic<std::uint64_t> asked_site;  // of the call that it is in
   static constexpr std::size_t kAsked = 64;
-  NativeAtomic<std::uint64_t> asked[kAsked];  // locks that it has asked for, by their addresses
+  NativeAtomic<std::uint64_t> asked[kAsked];  // locks that it has asked for, by hash of the address
   Unwinding* unwinding;                       // nullptr if there is no memory
   ThreadRecord* next;                         // of all records
 
@@ -75,24 +75,24 @@ struct ThreadRecord {
 
 struct SavedHolds;
 
-// The first audited call that a thread is in.
+// The outermost audited call that a thread is in.
 struct OuterCall {
   const CallMark* mark;  // on the thread's stack
   const void* lock;
   std::uint64_t site;
 };
 
-// All zero in a new thread.
+// Zero in a new thread.
 struct Me {
-  ThreadRecord* record;      // nullptr if it is not counted, as in key destructors after ours
-  SavedHolds* saved;         // while it forks: what it holds
-  std::uint64_t serial;      // a number that no other thread ever has; 0 = not asked for yet
-  std::uint32_t process;     // the World's number when it was last made known
-  std::uint32_t tid;         // the kernel's number
-  std::uint32_t tid_before;  // what it was in the parent process, if this thread has forked it
+  ThreadRecord* record;   // nullptr if the thread is not counted, as in key destructors after ours
+  SavedHolds* saved;      // what it holds, during a fork
+  std::uint64_t serial;   // unique among all threads ever; 0: not assigned yet
+  std::uint32_t process;  // World::number when the thread last became known
+  std::uint32_t tid;      // the kernel's id
+  std::uint32_t tid_before;  // its id in the parent, if this thread has forked
   std::uint32_t
       inside;  // audited calls that this thread is in: above 1 only through signal handlers
-  bool busy;   // with bookkeeping: see guard.h
+  bool busy;   // with bookkeeping; guard.h
   OuterCall outer;
   Held held;
 };

@@ -1,5 +1,5 @@
-// Mutexes: what they are, in which order they are taken, which thread releases them. They stay
-// glibc's.
+// Mutexes: their kinds, the order in which they are taken, and which thread releases them. They
+// stay glibc's.
 #include "audit/mutex.h"
 
 #include <cerrno>
@@ -20,11 +20,11 @@ namespace {
 
 static_assert(are_counts_of(sizeof(MutexOps), Count::mutex_init, Count::mutex_unlock));
 
-// glibc's __kind: the type, and what the attributes added.
+// Bits of glibc's __kind: the type, and those that attributes add.
 constexpr int kType = 3, kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kShared = 0x80;
 constexpr int kElision = 0x300;  // whether it may be elided
 constexpr int kDestroyed = -1;
-constexpr unsigned kOwnerDied = 0x40000000;  // in the lock word of a robust one
+constexpr unsigned kOwnerDied = 0x40000000;  // in the lock word of a robust mutex
 
 int kind_bits(const pthread_mutex_t* m) noexcept { return m->__data.__kind; }
 
@@ -45,7 +45,7 @@ bool is_inner_lock(const pthread_mutex_t* m) noexcept {
 
 bool is_process_shared(const pthread_mutex_t* m) noexcept { return (kind_bits(m) & kShared) != 0; }
 
-// The thread has it already: it is recursive, or fails, or waits for itself.
+// Returns whether the thread holds it already: a recursive lock, an error or a wait for itself.
 bool is_mine(const pthread_mutex_t* m, const Me& me) noexcept {
   const auto owner = static_cast<std::uint32_t>(m->__data.__owner);
   return owner != 0 && (owner == me.tid || owner == me.tid_before);
@@ -56,7 +56,7 @@ void look_at_order(Me& m, const pthread_mutex_t* l, std::uint64_t site) noexcept
   look_at_order_of_mutex(m, address_of(l), site);
 }
 
-// The thread waits for a thread that isn't here.
+// Notes that the thread waits for a thread that doesn't exist here.
 void look_at_owner(const Me& me, const pthread_mutex_t* m, std::uint64_t site) noexcept {
   const auto owner = static_cast<std::uint32_t>(m->__data.__owner);
   if (is_process_shared(m) || !is_of_parent(me, owner)) return;
@@ -104,14 +104,14 @@ void count_clock() noexcept {}
 void count_clock(const timespec*) noexcept { count_clock(CLOCK_REALTIME); }
 void count_clock(clockid_t clock, const timespec*) noexcept { count_clock(clock); }
 
-// glibc knows the owner, so no book is needed. 0: nobody, or an elided lock.
+// glibc knows the owner, so this needs no book. Owner 0: nobody, or an elided lock.
 bool is_foreign(const pthread_mutex_t* m, const Me& me, std::uint32_t owner) noexcept {
   return owner != 0 && owner != me.tid && owner != me.tid_before && (kind_bits(m) & kShared) == 0;
 }
 
 // --- the end of a mutex
 
-// What glibc's bytes say of one.
+// What glibc's bytes say about a mutex.
 struct Bytes {
   int kind;
   std::int64_t owner;
@@ -122,7 +122,7 @@ struct Bytes {
         owner(m->__data.__owner),
         word(static_cast<unsigned>(m->__data.__lock)) {}
 
-  // Whatever was done with it.
+  // Returns whether no mutex can have these bytes, whatever was done with it.
   bool is_no_mutex() const noexcept {
     constexpr int kBits = kType | kRobust | kInherit | kProtect | kShared | kElision;
     return (kind != kDestroyed && (kind & ~kBits) != 0) || !is_thread_id(owner);
@@ -130,14 +130,14 @@ struct Bytes {
   bool is_robust() const noexcept { return kind != kDestroyed && (kind & kRobust) != 0; }
 };
 
-// A forked child often destroys a mutex that its parent left held, to initialise it again.
+// A forked child often destroys a mutex that its parent held, in order to initialise it again.
 bool is_left_by_parent(const Bytes& bytes, const Me& m) noexcept {
   const auto owner = static_cast<std::uint32_t>(bytes.owner);
   return is_forked() && (owner == 0 || owner == m.tid_before || is_of_parent(m, owner));
 }
 
-// glibc keeps a mutex that somebody holds, or will take again after a wait for a condition
-// variable, and says so. It doesn't look at the holder of a robust one.
+// glibc refuses to destroy a mutex that a thread holds, or will take again after a wait for a
+// condition variable, and returns an error. It doesn't check the holder of a robust mutex.
 void look_at_end(Me& me, const pthread_mutex_t* m, const Bytes& bytes, int error,
                  std::uint64_t site) noexcept {
   if (bytes.is_no_mutex()) {
@@ -188,7 +188,7 @@ struct Audited {
     count(kCallsOf<C, Count::mutex_init>);
     count_clock(args...);
     if (!entry.recorded()) return call.next(m, args...);
-    // The thread of a deadline goes on some day: no such wait is part of a deadlock.
+    // A thread with a deadline goes on eventually, so such a wait is never part of a deadlock.
     if (C::kForm == Form::plain) {
       look_at_order(entry.me(), m, site);
       if (is_forked()) [[unlikely]]
@@ -217,7 +217,7 @@ struct Audited {
   template <LockCall C>
   [[gnu::always_inline]] static int ask(Me& me, C call, pthread_mutex_t* m, auto... args) noexcept {
     if (C::kForm == Form::attempt) return call.next(m, args...);
-    // A thread that has it already gets an error, or waits for itself.
+    // A thread that holds it already gets an error, or waits for itself.
     const bool for_ever = C::kForm == Form::plain && !is_mine(m, me) && !is_process_shared(m);
     const Asking asking(me, {.address = address_of(m),
                              .site = address_of(call.caller),
@@ -239,7 +239,7 @@ struct Audited {
       lower(r->mutexes);
       end_hold_of_mutex(me, address_of(m), now);
     } else {
-      take_from(owner, m, now);  // in a destructor, after the thread's end was seen
+      take_from(owner, m, now);  // in a destructor, after the thread's end was noted
     }
   }
   static TakenFrom take_from(std::uint32_t owner, const pthread_mutex_t* m,

@@ -5,7 +5,7 @@
 
 namespace lockswap::audit {
 
-// Calls system_mutex, which must be filled in.
+// Calls system_mutex, which must be filled in first.
 extern const MutexOps audited_mutex;
 
 }  // namespace lockswap::audit

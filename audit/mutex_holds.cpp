@@ -15,7 +15,7 @@
 namespace lockswap::audit {
 namespace {
 
-// Relaxed, all of them: the thread's own stores, or one of another thread that is seen some day.
+// relaxed, all: the thread's own stores, or another thread's, which may be seen later.
 bool is_taken(const Me& m, const HeldLock& one) noexcept {
   return m.record->mutex[one.place].address.load(relaxed) != one.address;
 }
@@ -32,7 +32,7 @@ void set_since(Me& m, std::uint64_t address, std::uint64_t since) noexcept {
   m.record->mutex[one->place].since.store(since, relaxed);  // relaxed: its own, but for the end
 }
 
-// The hold is over, or a wait interrupts it.
+// Called when the hold ends, or a wait interrupts it.
 void note_time_of(const Me& m, const HeldLock& one, std::uint64_t now) noexcept {
   if (is_taken(m, one)) return;
   const std::uint64_t since = m.record->mutex[one.place].since.load(relaxed);
@@ -45,7 +45,7 @@ void note_time_of(const Me& m, const HeldLock& one, std::uint64_t now) noexcept 
 
 void remember_mutex(Me& m, std::uint64_t address, std::uint64_t site, bool is_robust) noexcept {
   const Busy busy;
-  forget_held_mutex(m, address);  // its memory was used again while this thread held it
+  forget_held_mutex(m, address);  // its memory was reused while this thread held it
   const auto* end = m.record->mutex + kMostHeld;
   auto* place = std::find_if(m.record->mutex, m.record->mutex + kMostHeld,
                              [](const auto& one) { return one.address.load(relaxed) == 0; });

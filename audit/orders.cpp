@@ -18,7 +18,7 @@ bool is_same(const Order& a, const Order& b) noexcept {
          a.asks_to_write == b.asks_to_write;
 }
 
-// Drops the gates of `o` that `seen` does not have. Returns false if there was none to drop.
+// Removes the gates of `o` that `seen` does not have. Returns false if there was none to remove.
 bool keep_common_gates(Order& o, const Order& seen) noexcept {
   bool changed = false;
   for (std::uint64_t& gate : o.gates) {
@@ -31,12 +31,12 @@ bool keep_common_gates(Order& o, const Order& seen) noexcept {
   return changed;
 }
 
-// Asks the book.
+// Returns whether the book has the hold.
 bool is_held(const Me& m, const HeldLock& held) noexcept {
   return held.is_mutex ? is_in_book(held.address, held.number) : is_still_held(held, m.serial);
 }
 
-// What a thread holds, in the order in which it took it.
+// The locks that a thread holds, in the order in which it took them.
 struct All {
   std::size_t count = 0;
   HeldLock one[2 * kMostHeld];
@@ -128,7 +128,7 @@ void Orders::drop(std::uint32_t index) noexcept {
   free_ = index;
 }
 
-// Threads that saw one of those that go look it up again.
+// Threads that have seen one of the dropped orders look it up again.
 void Orders::make_room() noexcept {
   for (std::uint32_t i = 1; i < kOrders; ++i) {
     const Order& o = all_[i];
@@ -140,7 +140,7 @@ void Orders::make_room() noexcept {
     for (std::uint32_t i = 0; i < kAtOnce; ++i)
       drop(1 + oldest_++ % (kOrders - 1));
   }
-  dropped_.fetch_add(1, relaxed);  // relaxed: a thread that does not see it yet misses one order
+  dropped_.fetch_add(1, relaxed);  // relaxed: a thread that sees it late misses one order
 }
 
 bool Orders::see(const Me& m, const HeldLock& held, const Asked& asked, const Order& now) noexcept {
@@ -178,7 +178,7 @@ void Orders::note_all(Me& m, const Asked& asked) noexcept {
     all.add(one);
   }
   const bool alone = is_alone(m);
-  // Relaxed: see make_room.
+  // relaxed: as in make_room.
   const std::uint64_t era = 2 * dropped_.load(relaxed) + (alone ? 1 : 0);
   for (std::size_t i = 0; i < all.count; ++i) {
     const HeldLock& one = all.one[i];

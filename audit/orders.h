@@ -1,7 +1,7 @@
-// In which order threads take locks: taking one while holding another is an order of the two. Where
-// orders make a circle, each of its threads can hold what the one before it asks for, and then
-// none of them goes on. A table of fixed size; the orders of locks that are gone make room first,
-// then the oldest, which are counted.
+// The orders in which threads take locks: taking one while holding another is an order of the two.
+// If orders form a cycle, each of its threads may hold what the one before it asks for, and then
+// all of them wait for ever. The table has a fixed size. To make room, orders of locks that are
+// gone are dropped first, then the oldest ones, which are counted.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace lockswap::audit {
 
-// What a thread is about to take.
+// A lock that a thread is about to take.
 struct Asked {
   std::uint64_t address;
   std::uint64_t number;  // LockEntry's
@@ -25,7 +25,7 @@ struct Asked {
   bool is_mutex;
 };
 
-// One lock taken while another was held, for the first time.
+// The first time that a lock was taken while another one was held.
 struct Order {
   std::uint64_t held{}, asked{};  // the locks' numbers; 0 = empty
   std::uint64_t held_address{}, asked_address{};
@@ -34,27 +34,28 @@ struct Order {
   std::uint32_t held_stack{}, asked_stack{};
   std::uint32_t tid{};
   std::uint32_t next_of_pair{}, next_of_held{};  // orders with the same hash
-  std::uint32_t visit{};                         // the last search that came here
+  std::uint32_t visit{};                         // the last search that visited it
   bool holds_to_write{}, asks_to_write{};
   bool held_is_mutex{}, asked_is_mutex{};
-  bool alone{};  // seen only while there was one thread
-  // Mutexes, and locks held to write, that every thread had besides when it asked: two threads
-  // that have one of them in common never meet. 0 = none.
+  bool alone{};  // seen only while there was a single thread
+  // The mutexes and locks held for writing that every thread also held when it asked. Two threads
+  // that share one of them never meet. 0 = none.
   static constexpr std::size_t kGates = 6;
   std::uint64_t gates[kGates]{};
 };
 
 class Orders {
  public:
-  // The thread is about to take a lock, and may wait for it. No guard is held.
+  // Called when the thread is about to take a lock and may wait for it. The caller must hold no
+  // guard.
   void note_all(Me& m, const Asked& asked) noexcept;
 
  private:
   static constexpr std::uint32_t kOrders = 1u << 15, kBuckets = 1u << 14;
-  static constexpr std::uint32_t kQueue = 4096;  // orders that one search looks at
+  static constexpr std::uint32_t kQueue = 4096;  // orders that one search visits
   static constexpr std::uint32_t kSaid = 1u << 12;
 
-  // A path of orders, each from the lock that the one before it asks for.
+  // A path of orders, each from the lock that the one before asks for.
   struct Path {
     std::uint32_t count{};
     std::uint32_t order[kLocksOfCircle]{};
@@ -67,7 +68,8 @@ class Orders {
   void drop(std::uint32_t index) noexcept;
   void make_room() noexcept;
 
-  // From here on: orders_search.cpp. All circles of two with this order, else the shortest one.
+  // From here on: orders_search.cpp. Finds all two-lock cycles with this order, or otherwise the
+  // shortest cycle.
   void look_for_circles(std::uint32_t index) noexcept;
   bool look_for_pairs(std::uint32_t index) noexcept;
   std::uint32_t distance(std::uint32_t from, std::uint64_t to) noexcept;
@@ -83,13 +85,13 @@ class Orders {
   Guard guard_;
   std::uint32_t count_{};   // places used so far
   std::uint32_t free_{};    // a list of places, by next_of_pair
-  std::uint32_t oldest_{};  // where the next one is looked for that has to go
+  std::uint32_t oldest_{};  // where to look for the next one to drop
   std::uint32_t visits_{};
   NativeAtomic<std::uint32_t> dropped_{};  // changes whenever threads must recheck
   std::uint32_t of_pair_[kBuckets]{}, of_held_[kBuckets]{};
   std::uint32_t queue_[kQueue]{};
   std::uint64_t said_[kSaid]{};
-  Order all_[kOrders]{};  // the first one is none
+  Order all_[kOrders]{};  // number 0 is unused
 };
 
 }  // namespace lockswap::audit

@@ -1,5 +1,5 @@
-// Circles of orders. Two threads of a circle that hold the same lock can't be where the circle has
-// them at the same time, unless both read it: such a circle is none.
+// Cycles of orders. If two threads of a cycle hold the same lock, and not both for reading, they
+// can't be where the cycle has them at the same time, so it is not a cycle.
 #include <algorithm>
 
 #include "audit/book.h"
@@ -11,21 +11,21 @@
 namespace lockswap::audit {
 namespace {
 
-constexpr std::uint32_t kSteps = 8192;  // of one search
+constexpr std::uint32_t kSteps = 8192;  // steps in one search
 
 bool has_gate(const Order& o, std::uint64_t lock) noexcept {
   return std::find(o.gates, o.gates + Order::kGates, lock) != o.gates + Order::kGates;
 }
 
-// Returns whether two threads can be where these orders have them.
+// Returns whether the threads of these two orders can be there at the same time.
 bool can_meet(const Order& a, const Order& b) noexcept {
   if (a.alone || b.alone || has_gate(a, b.held) || has_gate(b, a.held)) return false;
   return std::none_of(a.gates, a.gates + Order::kGates,
                       [&](std::uint64_t gate) { return gate != 0 && has_gate(b, gate); });
 }
 
-// The first one asks for what the second one holds: it waits for certain unless both read. Then it
-// waits only behind a writer.
+// Returns whether the first order certainly waits for what the second one holds. If both read, the
+// first waits only behind a writer.
 bool waits_for_certain(const Order& first, const Order& second) noexcept {
   return first.asks_to_write || second.holds_to_write;
 }
@@ -76,7 +76,7 @@ void Orders::look_for_circles(std::uint32_t index) noexcept {
     count(Count::circles_too_long);
     return;
   }
-  // Orders that are shut out by gates may be on the shortest way, so longer ones are tried, too.
+  // Gates may exclude orders on the shortest path, so longer ones are tried as well.
   for (const bool certain : {true, false}) {
     std::uint32_t steps = kSteps;
     for (std::uint32_t length = shortest + 1; length <= kLocksOfCircle && steps != 0; ++length) {
@@ -103,8 +103,8 @@ bool Orders::look_for_pairs(std::uint32_t index) noexcept {
   return found;
 }
 
-// Returns how many orders lead from what this one asks for to that lock by any threads. 0: none, or
-// the search was given up.
+// Returns how many orders lead from what this one asks for to that lock, through any threads.
+// Returns 0 if none do, or if the search was given up.
 std::uint32_t Orders::distance(std::uint32_t from, std::uint64_t to) noexcept {
   ++visits_;
   std::uint32_t end = 0, steps = 0;
@@ -117,7 +117,7 @@ std::uint32_t Orders::distance(std::uint32_t from, std::uint64_t to) noexcept {
     }
     const std::uint64_t lock = all_[queue_[at]].asked;
     const std::uint32_t first = first_from(lock);
-    // The first order from a lock says for all whether they were here.
+    // The first order from a lock records for all of them whether this search has been here.
     if (first == 0 || all_[first].visit == visits_) continue;
     all_[first].visit = visits_;
     for (std::uint32_t i = first; i != 0; i = all_[i].next_of_held) {
@@ -161,7 +161,7 @@ bool Orders::extend(Path& path, std::uint32_t length, bool certain, std::uint32_
   return false;
 }
 
-// All of its locks are there still: orders of locks that are gone stay for a while.
+// Returns whether all of its locks still exist. Orders of locks that are gone stay for a while.
 bool Orders::is_whole(const Path& path) noexcept {
   return std::all_of(path.order, path.order + path.count, [&](std::uint32_t i) {
     return is_in_book(all_[i].held_address, all_[i].held);

@@ -1,4 +1,4 @@
-// From an address to the file that is mapped there, by /proc/self/maps.
+// Finds the file that is mapped at an address, through /proc/self/maps.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace lockswap::audit {
 
-// Some microseconds. Async-signal-safe, some 1 KB of stack. Where /proc is missing, or no file is
-// mapped there, only the address is filled in.
+// Takes some microseconds and some 1 KB of stack; async-signal-safe. Only fills in the address if
+// /proc is missing, or if no file is mapped there.
 void locate(std::uint64_t address, Place& into) noexcept;
 
 }  // namespace lockswap::audit

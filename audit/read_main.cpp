@@ -1,5 +1,5 @@
 // lockswap-audit-read FILE...: prints the records that audited processes left, as JSON on stdout.
-// Exit status 2 if a file is no record of this version or the one before.
+// The exit status is 2 if a file is not a record of this version or the one before.
 
 #include <algorithm>
 #include <cstddef>
@@ -45,8 +45,8 @@ void stacks(const Record& r) {
   std::printf("]");
 }
 
-// The file may be damaged, or its writer was killed in the midst of a change: then what names
-// something that isn't there is what says that it is not known.
+// The file may be damaged, or its writer may have been killed during an update. Then a reference to
+// something that isn't there is printed as unknown.
 void stack_number(const Record& r, const char* name, std::uint32_t stack) {
   if (stack == 0 || stack > stacks_of(r)) {
     std::printf(",\"%s\":null", name);
@@ -83,7 +83,7 @@ void circle(const Record& r, const Circle& c) {
   std::printf("]");
 }
 
-// more: nullptr for findings that have two places; c: for those that are no circle.
+// more: nullptr for findings with two places. c: nullptr for findings that are no cycles.
 void example(const Record& r, const Example& e, const MorePlaces* more, const Circle* c) {
   std::printf("{\"times\":%llu,\"lock\":\"0x%llx\",\"thread\":%u,\"other_thread\":%u",
               static_cast<unsigned long long>(e.times), static_cast<unsigned long long>(e.lock),
@@ -155,7 +155,7 @@ void longest(const Record& r) {
   std::printf("}");
 }
 
-// The threads that are in a call for a lock, or were when the process ended.
+// Prints the threads that are waiting for a lock, or were when the process ended.
 void inside(const Record& r) {
   const char* separator = "";
   for (const Inside& one : r.inside) {
@@ -188,8 +188,8 @@ void process(const Record& r) {
   std::printf("]}");
 }
 
-// Version 7 had fewer findings: it lacked those between the ones that it had with two places and
-// the ones with more. It had no places of the longest holds, and no mutexes' ones.
+// Version 7 lacked the findings between those with two places and those with more. It had no places
+// of the longest holds, and no longest holds of mutexes.
 constexpr std::size_t kFirstWithMoreBefore = static_cast<std::size_t>(Finding::unknown_layout) + 1;
 constexpr std::size_t kWithMoreBefore = 6;
 struct RecordBefore {
@@ -204,7 +204,7 @@ struct RecordBefore {
 };
 static_assert(kSchema == 8);
 
-// Plain bytes, of words that nobody changes any more.
+// Copies plain bytes, from words that nobody changes any more.
 void copy(void* into, const void* from, std::size_t bytes) { std::memcpy(into, from, bytes); }
 void copy(Word& into, const Word& from) { into.store(number(from), relaxed); }
 

@@ -1,8 +1,8 @@
-// What an audited process leaves behind: one file, mapped and shared, in which it counts and notes
-// findings as they happen. So nothing is lost when the process is killed, crashes or deadlocks.
+// What an audited process leaves behind: a shared mapping of one file, in which the process counts
+// and notes findings as they happen. So nothing is lost if it is killed, crashes or deadlocks.
 //
-// liblockswap-audit.so writes it, lockswap-audit-read turns it into JSON; both are built from this
-// header. recording/head.h has what it begins with.
+// liblockswap-audit.so writes it, and lockswap-audit-read turns it into JSON; both include this
+// header. The file begins as recording/head.h says.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace lockswap::audit {
   /* calls of reader-writer locks, one for each function */                                 \
   X(rw_init) X(rw_destroy) X(rdlock) X(tryrdlock) X(timedrdlock) X(clockrdlock)             \
   X(wrlock) X(trywrlock) X(timedwrlock) X(clockwrlock) X(rw_unlock)                         \
-  /* what came of them */                                                                   \
+  /* their results */                                                                       \
   X(reads) X(writes) X(rw_busy) X(rw_timeouts) X(rw_deadlk) X(rw_again) X(rw_invalid)       \
   /* deadlines of timed calls */                                                            \
   X(rw_clock_realtime) X(rw_clock_monotonic) X(rw_clock_other)                              \
@@ -51,8 +51,8 @@ namespace lockswap::audit {
 
 #define LOCKSWAP_AUDIT_FINDINGS(X)                                                          \
   X(recursive_read)          /* a thread that reads the lock reads it again */              \
-  X(recursive_read_writer_waiting)  /* the same, and a writer had called and was not in */  \
-  X(recursive_read_shut_out) /* the same on glibc's kind for writers: it waits for itself */ \
+  X(recursive_read_writer_waiting)  /* the same while a writer waits for the lock */        \
+  X(recursive_read_shut_out) /* the same on glibc's kind for writers: a self-deadlock */     \
   X(self_deadlock)           /* a thread that reads the lock waits to write it */           \
   X(deadlk)                  /* EDEADLK was returned */                                     \
   X(foreign_read_release)    /* a read hold released by another thread */                   \
@@ -70,26 +70,26 @@ namespace lockswap::audit {
   X(cond_wait_unheld)        /* a wait with a mutex that the thread does not hold */        \
   X(cond_two_mutexes)        /* threads wait for it with two mutexes at the same time */    \
   X(cond_changes_mutex)      /* the same, one after the other */                            \
-  X(cond_shared_mutex_private)  /* a process-shared one with a mutex that would be swapped */ \
+  X(cond_shared_mutex_private)  /* process-shared, with a mutex that would be swapped */      \
   X(stopped_in_lock_call)    /* a handler waited in sigsuspend, its thread in such a call */\
   X(stopped_by_signal)       /* the same, its thread outside such a call */                 \
   X(left_lock_call)          /* a thread jumped out of such a call, or ended in it */       \
   X(real_time_thread)        /* a thread with a real-time policy */                         \
-  X(bound_elsewhere)         /* a library whose calls go around the preload */              \
-  X(unknown_layout)          /* objects of a kind of which nothing is recorded */           \
-  X(destroy_of_uninitialised) /* its bytes are those of no lock */                          \
-  X(join_may_wait)           /* a thread holds what the one that it joins has taken before */\
-  X(starving_writer)         /* it waited for long while readers passed it */               \
+  X(bound_elsewhere)         /* a library whose calls bypass the preload */                 \
+  X(unknown_layout)          /* objects of an unknown kind, not recorded */                 \
+  X(destroy_of_uninitialised) /* its bytes are not those of a lock */                       \
+  X(join_may_wait)           /* a thread holds a lock that the one it joins took before */   \
+  X(starving_writer)         /* it waited long while readers passed it */                   \
   X(held_over_fork)          /* a child asks for a lock that a thread of the parent has */   \
   X(ended_holding)           /* a thread ended with it, and nobody has released it since */ \
-  /* Locks taken in orders that make a circle, once for each one. */                        \
-  X(circle_with_reads)       /* of three or more; at one of them readers meet readers */    \
+  /* Cycles of lock orders, each reported once. */                                          \
+  X(circle_with_reads)       /* of three or more; at one lock readers meet readers */       \
   X(circle_of_orders)        /* of three or more: a deadlock under any lock */              \
   X(opposite_read_orders)    /* both read, in both orders */                                \
   X(opposite_mixed_orders)   /* one of them read in both orders, the other not */           \
-  X(opposite_orders)         /* else: a deadlock under any lock */                          \
-  X(wait_while_reading)      /* a thread waits for others and reads what one is to write */ \
-  X(join_while_holding)      /* a thread asks for a lock of the one that waits for its end */
+  X(opposite_orders)         /* otherwise: a deadlock under any lock */                     \
+  X(wait_while_reading)      /* a thread waits for others, reading a lock that one writes */\
+  X(join_while_holding)      /* a thread asks for a lock of the one that joins it */
 // clang-format on
 
 #define LOCKSWAP_AUDIT_NAME(name) name,
@@ -104,17 +104,17 @@ inline constexpr const char* kFindingNames[] = {LOCKSWAP_AUDIT_FINDINGS(LOCKSWAP
 
 inline constexpr std::size_t kCounts = static_cast<std::size_t>(Count::kEnd);
 inline constexpr std::size_t kFindings = static_cast<std::size_t>(Finding::kEnd);
-inline constexpr std::size_t kExamples = 6;  // of each finding, by pairs of call sites
+inline constexpr std::size_t kExamples = 6;  // per finding, one for each pair of call sites
 inline constexpr std::size_t kStripes = 16;  // of the counters; threads spread over them
 inline constexpr std::uint64_t kMagic = 0x7469647561'6b6c73;
 inline constexpr std::uint32_t kSchema = 8;
 
-inline constexpr std::size_t kLocksOfCircle = 12;  // of longer ones none is sought
+inline constexpr std::size_t kLocksOfCircle = 12;  // longer cycles are not searched for
 inline constexpr std::uint64_t kOfRwlocks = 1, kOfMutexes = 2;
 
 using Word = NativeAtomic<std::uint64_t>;
 
-inline constexpr std::uint32_t kFrames = 16;   // of a stack, the innermost
+inline constexpr std::uint32_t kFrames = 16;   // the innermost ones of a stack
 inline constexpr std::uint32_t kStacks = 256;  // in the record
 
 struct RecordedStack {
@@ -123,60 +123,60 @@ struct RecordedStack {
   recording::Place frame[kFrames];
 };
 
-// Where a call came from: an address, and the file that is mapped there, if there is one.
+// Where a call came from: an address, and the file that is mapped there if there is one.
 struct Place {
   std::uint64_t address;
   std::uint64_t offset;  // in the file
-  char file[208];        // empty: not mapped from a file, or not known; cut if it is longer
+  char file[208];        // empty: no file, or unknown; cut if it is too long
 };
 
 struct Example {
   std::uint64_t times;
   std::uint64_t lock;          // address
-  std::uint32_t thread;        // kernel's id of the thread that did it
-  std::uint32_t other_thread;  // of the one that held the lock; 0 = none is meant
+  std::uint32_t thread;        // kernel's id of the thread that is reported
+  std::uint32_t other_thread;  // of the lock's holder; 0 if there is none
   Place place;
-  Place other_place;                 // where the hold was taken; for a library, its name
-  std::uint64_t key;                 // of its stacks, where examples differ by them
-  std::uint32_t stack, other_stack;  // of the two places: in the record, plus 1; 0 = not known
+  Place other_place;                 // where the hold was taken; a library's name
+  std::uint64_t key;                 // of the stacks, if they distinguish examples
+  std::uint32_t stack, other_stack;  // of the two places: index in the record plus 1; 0: unknown
 };
 
 // The findings from this one on have two more places.
 inline constexpr std::size_t kFirstWithMore = static_cast<std::size_t>(Finding::circle_with_reads);
 inline constexpr std::size_t kWithMore = kFindings - kFirstWithMore;
-// The first of these are circles.
+// The first of these are cycles.
 inline constexpr std::size_t kCircles =
     static_cast<std::size_t>(Finding::wait_while_reading) - kFirstWithMore;
 
-// For opposite orders, where each thread had taken the lock that it held; for a wait, where the
-// writer asked; for a join, where that is. The last two have no second place.
+// For opposite orders: where each thread took the lock that it held. For a wait: where the writer
+// asked. For a join: where it is. The last two have no second place.
 struct MorePlaces {
   Place place[2];
 };
 
-// One thread's part in a circle of orders: it holds one lock and asks for the next.
+// One thread's part in a cycle of orders: it holds one lock and asks for the next.
 struct Part {
   std::uint64_t held, asked;                   // addresses
   recording::Place held_object, asked_object;  // where they lie, if in a file
-  std::uint32_t held_stack, asked_stack;       // in the record, plus 1
+  std::uint32_t held_stack, asked_stack;       // index in the record plus 1
   std::uint32_t thread;
   std::uint8_t holds_to_write, asks_to_write;
   std::uint8_t held_is_mutex, asked_is_mutex;
 };
 struct Circle {
   std::uint32_t count{};
-  std::uint32_t one_thread{};  // all of it was done by a single one, at different times
+  std::uint32_t one_thread{};  // one thread did all of it, at different times
   Part part[kLocksOfCircle]{};
 };
 
 struct FindingRecord {
   Word times;
-  Word kinds;     // kOfRwlocks, kOfMutexes, where it can be either; 0 = as always
-  Word examples;  // filled in; written after the example
+  Word kinds;     // kOfRwlocks, kOfMutexes, if both are possible; 0: as always
+  Word examples;  // number of examples; stored after the example
   Example example[kExamples];
 };
 
-// What is timed: holds, and waits of writers. The audit keeps the longest of each kind.
+// What is timed: holds, and waits of writers. The audit keeps the longest of each.
 enum class Time : std::uint32_t { read, write, mutex, write_wait, kEnd };
 inline constexpr const char* kTimeNames[] = {"read", "write", "mutex", "write_wait"};
 inline constexpr std::size_t kTimes = static_cast<std::size_t>(Time::kEnd);
@@ -184,15 +184,15 @@ inline constexpr std::size_t kTimes = static_cast<std::size_t>(Time::kEnd);
 struct Longest {
   Word ns;                              // 0: none has ended
   Word lock;                            // address
-  NativeAtomic<std::uint32_t> stack;    // where it began: in the record, plus 1
+  NativeAtomic<std::uint32_t> stack;    // where it began: index in the record plus 1
   NativeAtomic<std::uint32_t> goes_on;  // 1: until the process ended
 };
 
-// The call for a lock that a thread is in.
+// The lock that a thread waits for, or is about to.
 struct Inside {
-  NativeAtomic<std::uint32_t> tid;   // whose place this is; 0 = free
+  NativeAtomic<std::uint32_t> tid;   // the thread that uses this; 0: free
   NativeAtomic<std::uint32_t> mode;  // kOfRwlocks or kOfMutexes; with those below
-  Word lock;                         // address; 0: it is in none
+  Word lock;                         // address; 0: none
   Word place;                        // of the call
 };
 inline constexpr std::uint32_t kToWrite = 4, kForEver = 8;  // without a deadline
@@ -206,7 +206,7 @@ struct Record {
   Word counts[kStripes][kCounts];
   FindingRecord findings[kFindings];
   MorePlaces more[kWithMore][kExamples];
-  Circle circle[kCircles][kExamples];  // of the findings from kFirstWithMore on
+  Circle circle[kCircles][kExamples];  // for findings from kFirstWithMore on
   NativeAtomic<std::uint32_t> stacks;
   RecordedStack stack[kStacks];
   Inside inside[kInside];

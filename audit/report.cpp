@@ -13,7 +13,7 @@
 namespace lockswap::audit {
 namespace {
 
-constinit Record in_memory{};  // until the file is there, and without one
+constinit Record in_memory{};  // until the file is open, or if there is none
 constinit Record* mapped = &in_memory;
 constexpr recording::FileKind kFile{.format = kFormat,
                                     .blocks = sizeof(Record),
@@ -21,7 +21,8 @@ constexpr recording::FileKind kFile{.format = kFormat,
                                     .before = ".",
                                     .behind = ""};
 
-// Wrappers of locks have one place for all their users, so circles differ by what is around it.
+// All users of a wrapper lock at the same site, so cycles are distinguished by the frames around
+// it.
 std::uint64_t key_of(const Noted& noted) noexcept {
   if (noted.circle == nullptr) return 0;
   std::uint64_t key = 0;
@@ -61,7 +62,7 @@ void locate_more(Finding what, std::uint64_t n, const Noted& noted) noexcept {
   }
 }
 
-// kExamples: there is none.
+// Returns the index of a withdrawn example, or kExamples if there is none.
 std::uint64_t withdrawn(const FindingRecord& finding) noexcept {
   const auto* const one = std::find_if(finding.example, finding.example + kExamples,
                                        [](const Example& e) { return e.times == 0; });
@@ -130,7 +131,7 @@ void note_time(Time what, const Timed& timed) noexcept {
   if (timed.ns <= longest.ns.load(relaxed)) return;
   const Section section(world().report);
   if (timed.ns <= longest.ns.load(relaxed)) return;
-  // relaxed, all: under the guard; a reader of the file may find parts of two
+  // relaxed, all: written under the guard. A reader of the file may find parts of two.
   longest.lock.store(timed.lock, relaxed);
   longest.stack.store(stack_in_record(timed.stack), relaxed);
   longest.goes_on.store(timed.goes_on ? 1 : 0, relaxed);

@@ -1,4 +1,4 @@
-// Counting and noting what is found, in the file that outlives the process.
+// Counts and notes findings in the file that outlives the process.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace lockswap::audit {
 
-// Called at start-up. `prefix`: the record is the file PREFIX.<pid>.<n>; nullptr means kept in
-// memory only. Returns false if the file cannot be made; recording::file_name says which.
+// Called at start-up. The record is the file PREFIX.<pid>.<n>, or only in memory if prefix is
+// nullptr. Returns false if the file cannot be made; recording::file_name has its name.
 bool open_record(const char* prefix) noexcept;
-// Called in a forked child. Opens a file of its own. Where none can be made (another user, another
-// root), it goes on counting in its parent's.
+// Called in a forked child. Opens the child's own file. If that fails (another user, another root),
+// the child counts in its parent's.
 void reopen_record() noexcept;
-void close_record() noexcept;  // at exit: the process ended in order
+void close_record() noexcept;  // at exit: the process ended normally
 
-// The record, for figures that are not counts.
+// The record, for numbers that are not counters.
 Record& record() noexcept;
 void raise_to(Word& most, std::uint64_t value) noexcept;
 
@@ -27,7 +27,7 @@ struct Timed {
   std::uint32_t stack;
   bool goes_on = false;
 };
-// Keeps the longest of that kind.
+// Keeps the longest time of each kind.
 void note_time(Time what, const Timed& timed) noexcept;
 
 struct Noted {
@@ -35,17 +35,17 @@ struct Noted {
   std::uint64_t site;  // return address of the call
   std::uint32_t other_thread = 0;
   std::uint64_t other_site = 0;
-  const char* name = nullptr;  // of a library, instead of the other site
-  std::uint32_t thread = 0;    // whose doing it is; 0 = the caller
+  const char* name = nullptr;  // a library's, instead of the second site
+  std::uint32_t thread = 0;    // the thread that is reported; 0: the caller
   std::uint64_t more_sites[2] = {};
-  std::uint32_t stack = 0, other_stack = 0;  // of the two sites; 0 = not known
-  const Circle* circle = nullptr;            // of stacks that are not in the record yet
-  std::uint64_t kinds = 0;  // kOfRwlocks or kOfMutexes, where it can be either; 0 = by the circle
+  std::uint32_t stack = 0, other_stack = 0;  // at the two sites; 0: unknown
+  const Circle* circle = nullptr;            // with stacks that are not in the record yet
+  std::uint64_t kinds = 0;  // kOfRwlocks or kOfMutexes, if both are possible; 0: by the cycle
 };
 // Called by a thread that is known. Async-signal-safe, unless the handler has interrupted a
 // Section.
 void note(Finding what, const Noted& noted) noexcept;
-// One that was noted with this site, and no other, has turned out to be none.
+// Withdraws a finding that was noted with this site only, and has turned out to be wrong.
 void withdraw(Finding what, std::uint64_t site) noexcept;
 
 }  // namespace lockswap::audit

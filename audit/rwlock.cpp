@@ -24,8 +24,8 @@ static_assert(are_counts_of(sizeof(RwOps), Count::rw_init, Count::rw_unlock));
 
 constexpr unsigned kMostKind = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
 
-// Returns whether the bytes are those of no lock, whatever was done with it. glibc has the same
-// names on each architecture.
+// Returns whether no lock can have these bytes, whatever was done with it. glibc uses the same
+// names on every architecture.
 bool is_no_lock(const pthread_rwlock_t* l) noexcept {
   const auto& d = l->__data;
   return d.__pad3 != 0 || d.__pad4 != 0 || d.__pad2 != 0 || d.__flags > kMostKind ||
@@ -49,7 +49,7 @@ void count_object(const LockEntry& entry) noexcept {
     count(Count::rw_prefer_writer_nonrecursive);
 }
 
-// A new entry, from the bytes of the object.
+// Adds an entry by the object's bytes.
 LockEntry* add_entry(Shard& shard, const pthread_rwlock_t* l) noexcept {
   LockEntry* entry = shard.add(address_of(l));
   if (entry == nullptr) {
@@ -62,10 +62,10 @@ LockEntry* add_entry(Shard& shard, const pthread_rwlock_t* l) noexcept {
   return entry;
 }
 
-// The entry of a lock in use. Looks at the lock's bytes when they can show something.
+// Returns the entry of a lock in use. Checks the lock's bytes if they can show something.
 LockEntry* see(Shard& shard, const pthread_rwlock_t* l, std::uint64_t site) noexcept {
   LockEntry* entry = shard.find(address_of(l));
-  // A mutex that was left behind, or the memory of a destroyed lock that is a new one's by now.
+  // A mutex that was abandoned, or a destroyed lock whose memory is a new lock by now.
   if (entry != nullptr && (entry->is_mutex || (entry->was_destroyed && looks_fresh(l)))) {
     shard.remove(address_of(l));
     entry = nullptr;
@@ -77,7 +77,7 @@ LockEntry* see(Shard& shard, const pthread_rwlock_t* l, std::uint64_t site) noex
       if (entry->known != 0) note(Finding::used_before_seen, {.lock = l, .site = site});
     }
   } else if (entry->holds != nullptr && looks_fresh(l)) {
-    // A hold shows in the bytes for as long as it is recorded: this is another lock by now.
+    // A recorded hold shows in the bytes, so this must be another lock by now.
     note(Finding::memory_reset_while_held, against(l, site, entry->holds));
     shard.remove_holds(*entry);
     entry->number = new_lock_number();
@@ -91,12 +91,13 @@ struct Arrival {
   bool recursive = false;
   bool writer_waits = false;
   std::uint64_t first_site = 0;  // where the thread's first hold was taken
-  std::uint64_t number = 0;      // of the lock; 0 = no order is to be noted
-  std::uint64_t since = 0;       // of a writer, in Ticks; 0 = it doesn't wait, or isn't timed
-  std::uint64_t passed = 0;      // the lock's count then
+  std::uint64_t number = 0;      // the lock's; 0 if no order is to be noted
+  std::uint64_t since = 0;       // in Ticks, for a writer; 0 if it doesn't wait, or isn't timed
+  std::uint64_t passed = 0;      // the lock's count at that time
 };
 
-// The thread of a deadline goes on some day, so only what it reads may be part of a deadlock.
+// A thread with a deadline goes on eventually, so only what it holds for reading may be part of a
+// deadlock.
 template <LockCall C>
 void look_at_order(Me& m, const pthread_rwlock_t* l, std::uint64_t number,
                    std::uint64_t site) noexcept {
@@ -202,8 +203,8 @@ void count_error(const pthread_rwlock_t* l, int error, std::uint64_t site) noexc
   }
 }
 
-// Notes a writer that readers pass again and again. What it waits for holds that were there before
-// it doesn't count: it would wait for those under any lock.
+// Notes a writer that readers pass again and again. Its wait for holds that were there before it
+// doesn't count, because it would wait for those under any lock.
 void look_at_wait(const LockEntry& entry, const pthread_rwlock_t* l, const Arrival& arrival,
                   std::uint64_t now, std::uint64_t site, std::uint32_t stack) noexcept {
   constexpr std::uint64_t kLong = 1'000'000'000, kMany = 50;
@@ -254,7 +255,8 @@ void count_clock(const timespec*) noexcept { count_clock(CLOCK_REALTIME); }
 
 // --- releasing
 
-// If a thread without a hold releases, it ends this one: the writer's, else the oldest reader's.
+// Returns the hold that a thread without one ends by its release: the writer's, or the oldest
+// reader's.
 Hold* somebodys(const LockEntry& entry) noexcept {
   Hold* last = entry.holds;
   for (Hold* h = entry.holds; h != nullptr; h = h->next) {
@@ -282,7 +284,8 @@ void release_one(Shard& shard, LockEntry& entry, Hold* h, Me& m) noexcept {
   shard.remove_hold(entry, h);
 }
 
-// Called before the release itself: after it, another thread may have the lock, or destroy it.
+// Called before the release itself, because afterwards another thread may have the lock, or destroy
+// it.
 void depart(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   Shard& shard = shard_of(l);
   const Section section(shard.guard);
@@ -303,7 +306,7 @@ void depart(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
            noted);
     }
     release_one(shard, *entry, other, m);
-  } else if (entry->shared == 0 && entry->known != 0) {  // else another process may hold it
+  } else if (entry->shared == 0 && entry->known != 0) {  // if shared, another process may hold it
     note(Finding::release_of_unheld, {.lock = l, .site = site});
   }
 }
@@ -372,7 +375,7 @@ void end(const pthread_rwlock_t* l, Finding while_held, std::uint64_t site) noex
       note(Finding::destroy_of_uninitialised, {.lock = l, .site = site, .kinds = kOfRwlocks});
     return;
   }
-  // Fresh bytes: the memory is a new object's, and the old lock was left behind.
+  // Fresh bytes: the memory belongs to a new object, and the old lock was abandoned.
   const bool held = old->holds != nullptr && !looks_fresh(l);
   const bool awaited = old->waiting_readers + old->waiting_writers != 0;
   if (held) {
@@ -384,7 +387,7 @@ void end(const pthread_rwlock_t* l, Finding while_held, std::uint64_t site) noex
     note(Finding::destroy_while_awaited, {.lock = l, .site = site, .kinds = kOfRwlocks});
   shard.remove(address_of(l));
   if (!destroys || !(held || awaited)) return;
-  // Its users go on: their releases, and what they take again, have this one cause.
+  // Its users go on. Their releases, and what they take again, are not reported again.
   if (LockEntry* entry = shard.add(address_of(l))) {
     entry->was_destroyed = true;
     entry->known = 0;

@@ -6,13 +6,13 @@
 
 namespace lockswap::audit {
 
-// Calls system_rwlock, which must be filled in.
+// Calls system_rwlock, which must be filled in first.
 extern const RwOps audited_rwlock;
 
-// The process ends: holds that were not released count up to now.
+// Called when the process ends: counts unreleased holds up to now.
 void note_times_of_open_holds() noexcept;
 
-// The thread ends: the same as note_mutexes_at_end.
+// Called when the thread ends, as note_mutexes_at_end.
 void note_rwlocks_at_end(Me& m) noexcept;
 
 }  // namespace lockswap::audit

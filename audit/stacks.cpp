@@ -39,13 +39,13 @@ Frame place_of_code(std::uint64_t return_address) noexcept {
   return recording::place_of_code(record().head, world().guard, return_address);
 }
 
-// An eighth of the thread's time, and a piece to begin with.
+// At most an eighth of the thread's time, plus a fixed amount at the beginning.
 bool may_unwind(const Unwinding& u, std::uint64_t now) noexcept {
   constexpr std::uint64_t kAtFirst = 20'000'000;
   return u.spent_ns < kAtFirst + (now - u.begun) / 8;
 }
 
-// Apart from what finds a known stack, so that this stays short.
+// A separate function, so that the search for a known stack stays short.
 [[gnu::noinline]] std::uint32_t take_new_stack(Unwinding& mine, recording::KnownStack& known,
                                                std::uint64_t site, std::uint64_t pointer) noexcept {
   const std::uint64_t begin = monotonic_ns();
@@ -55,7 +55,7 @@ bool may_unwind(const Unwinding& u, std::uint64_t now) noexcept {
     stack = recording::unwind_anew(
         known, site, pointer, kFrames, place_of_code,
         [&, begin, site](const recording::Unwound& u, const Frame* frame) noexcept {
-          // What does not begin with the caller is not known to be its stack.
+          // A stack that does not begin with the caller may be wrong.
           if (u.pc[0] != site) return std::uint32_t{0};
           const std::uint32_t kept = keep(frame, u.count, u.cut);
           mine.spent_ns += monotonic_ns() - begin;
@@ -101,12 +101,12 @@ std::uint32_t stack_in_record(std::uint32_t stack) noexcept {
   into.count = s.count;
   into.cut = s.cut;
   std::memcpy(into.frame, s.frame, s.count * sizeof *s.frame);
-  r.stacks.store(count + 1, release);  // pairs with nothing here: a reader may come at any time
+  r.stacks.store(count + 1, release);  // pairs with no load: a reader may come at any time
   return count + 1;
 }
 
 std::uint64_t innermost_frames(std::uint32_t stack) noexcept {
-  constexpr std::uint32_t kInnermost = 3;  // a wrapper, its user, and the caller of that
+  constexpr std::uint32_t kInnermost = 3;  // a wrapper, its user, and that one's caller
   const Stack& s = InWorld::at(stack);
   return recording::hash_of(s.frame, std::min(s.count, kInnermost));
 }

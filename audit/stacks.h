@@ -1,4 +1,4 @@
-// Stacks of this process. Where one is needed for the report, it is copied into the record.
+// Stacks of this process. Those that the report needs are copied into the record.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace lockswap::audit {
 
-// Their memory, which is empty in a child. A stack is known by its offset; there is none at 0.
+// The memory for stacks, which is empty in a child. A stack is identified by its offset, and offset
+// 0 is unused.
 struct Stacks {
   static constexpr std::uint32_t kMost = 1u << 14, kSlots = 1u << 15;
 
@@ -20,16 +21,18 @@ struct Stacks {
   alignas(recording::Stack) unsigned char bytes[kMost * recording::bytes_of_stack(kFrames)]{};
 };
 
-// The calling thread's, from the exported function's caller on, which returns to `site`. That frame
-// alone where an unwinding would take too much of the thread's time. 0: there is no room.
+// Records the calling thread's stack, from the caller of the exported function on, which returns to
+// `site`. Records that frame alone if unwinding would take too much of the thread's time. Returns 0
+// if there is no room.
 std::uint32_t take_stack(const Me& m, std::uint64_t site) noexcept;
 
-// Its place in the record, plus 1; 0: none, or there is no room. Under the guard of the report.
+// Returns the stack's index in the record plus 1, or 0 if there is none or no room. Must be called
+// with the report's guard held.
 std::uint32_t stack_in_record(std::uint32_t stack) noexcept;
-// The same for two stacks whose innermost frames are the same.
+// Returns a hash that is equal for stacks with the same innermost frames.
 std::uint64_t innermost_frames(std::uint32_t stack) noexcept;
 
-// Where the object at that address lies.
+// Returns where the object at that address is.
 recording::Place object_at(std::uint64_t address) noexcept;
 
 }  // namespace lockswap::audit

@@ -30,8 +30,7 @@
 namespace lockswap::audit {
 namespace {
 
-// What is recorded of an object is read from glibc's bytes, so of objects of an unknown layout
-// nothing is.
+// The audit reads glibc's bytes, so it records nothing about objects whose layout is unknown.
 void leave_out(const char* kind, const Misfit& misfit) noexcept {
   static constinit char line[300];
   Text(line, sizeof line) << "lockswap audit: " << kind << " are not recorded, because glibc's "
@@ -78,7 +77,7 @@ Known prepare() noexcept {
                             << missing;
     refuse(line);
   }
-  const Known known = look_at_layouts();  // before a thread's id is asked for (system_tid.h)
+  const Known known = look_at_layouts();  // before a thread's id is needed (system_tid.h)
   recording::modules = module_functions();
   Alone::prepare(find_single_threaded());
   Ticks::calibrate();
@@ -86,7 +85,8 @@ Known prepare() noexcept {
   const char* const place = environment_value("LOCKSWAP_AUDIT");
   if (place != nullptr) log_children(place);
   if (!open_record(place)) {
-    // A forbidden place is no reason to stop a program that was started by the audited one.
+    // A folder where no file can be made is no reason to stop a program that the audited one
+    // started.
     say("lockswap audit: nothing is recorded, because this file can't be made: ");
     say(recording::file_name());
     say("\n");
@@ -94,11 +94,11 @@ Known prepare() noexcept {
   return known;
 }
 
-// In a child that is forked behind the first line locks may be in use already (first_call.h).
+// In a child that was forked after the first line, locks may be in use already (first_call.h).
 void start() noexcept {
   static constinit Known known{};
   static constinit NativeAtomic<bool> is_prepared{false};
-  if (!is_prepared.load(relaxed)) known = prepare();  // relaxed, both: for forked children alone
+  if (!is_prepared.load(relaxed)) known = prepare();  // relaxed, both: only forked children need it
   is_prepared.store(true, relaxed);
   record_what_is(known);
 }
@@ -130,7 +130,7 @@ namespace lockswap {
 void ensure_started() noexcept { started<audit::start>(); }
 
 constinit RwOps active_rwlock = around<FirstCall<audit::start, EAGAIN>, active_rwlock>;
-// Inside the start no other thread gets past it, and what this one locks there it unlocks there.
+// Only one thread runs during the start, and it unlocks whatever it locks there.
 constinit MutexOps active_mutex = around<FirstCall<audit::start, 0>, active_mutex>;
 constinit CondOps active_cond = around<FirstCall<audit::start, 0>, active_cond>;
 constinit CondOps active_old_cond = around<FirstCall<audit::start, 0>, active_old_cond>;

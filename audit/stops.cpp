@@ -1,6 +1,6 @@
-// What a program does to its threads that decides whether they can run: it stops them in signal
-// handlers, or gives them real-time policies. Locks that are handed off to a certain thread, first
-// come first served, take no notice of either.
+// Actions of a program that decide whether its threads can run: it stops them in signal handlers,
+// or gives them real-time policies. Locks that are handed off to a certain thread, first come,
+// first served, take neither into account.
 
 #include <csignal>
 #include <cstdint>
@@ -33,8 +33,8 @@ bool is_handled(int signal) noexcept {
          now.sa_handler != SIG_IGN;
 }
 
-// A signal that another thread sent to this one, which has a handler, and which can't come now, nor
-// while the thread waits: so the thread is in that handler.
+// Returns whether the thread is in the handler of a signal that another thread sent to it. It is if
+// it has a handler for the signal, which can't be delivered now, nor during the wait.
 bool is_in_handler_of_signal(const Me& m, const sigset_t& while_it_waits) noexcept {
   if (m.record == nullptr || m.process != world().number) return false;
   const std::uint64_t sent = m.record->signals.load(relaxed);
@@ -55,7 +55,7 @@ using namespace lockswap::audit;
 
 extern "C" {
 
-// A cancellation point: nothing of ours may stand on the stack with work to do.
+// A cancellation point, so no frame here may have work left to do.
 LOCKSWAP_EXPORTED int lockswap_sigsuspend(const sigset_t* mask) {
   const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
   if (me().inside != 0 && !me().busy) {
@@ -67,8 +67,8 @@ LOCKSWAP_EXPORTED int lockswap_sigsuspend(const sigset_t* mask) {
   return wait(mask);
 }
 
-// Threads that have such a policy when they lock for the first time are noted then. Before any
-// thread has done that, there is nobody else to be noted.
+// Notes a thread that gets a real-time policy. A thread that has one when it first locks is noted
+// then. Before any thread has locked, there is nobody to note.
 LOCKSWAP_EXPORTED int lockswap_setschedparam(pthread_t thread, int policy, const sched_param* p) {
   const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
   const bool notes = has_begun() && !me().busy;
@@ -81,7 +81,7 @@ LOCKSWAP_EXPORTED int lockswap_setschedparam(pthread_t thread, int policy, const
   return error;
 }
 
-// Takes the kernel's id of a thread. Only the caller's is noted.
+// Takes the kernel's thread id. Only the calling thread is noted.
 LOCKSWAP_EXPORTED int lockswap_setscheduler(pid_t thread, int policy, const sched_param* p) {
   const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
   const bool notes = has_begun() && !me().busy;
@@ -95,8 +95,8 @@ LOCKSWAP_EXPORTED int lockswap_setscheduler(pid_t thread, int policy, const sche
   return error;
 }
 
-// Signals that threads send to each other: by these a handler that waits is known from a thread
-// whose work is to wait.
+// Signals that threads send to each other. They distinguish a handler that waits from a thread
+// whose work is to wait for signals.
 LOCKSWAP_EXPORTED int lockswap_kill(pthread_t thread, int signal) {
   note_signal(thread, signal);
   static const auto send = real<decltype(&pthread_kill)>("pthread_kill", "GLIBC_2.34");

@@ -38,8 +38,8 @@ void Threads::add_records() noexcept {
   count_ += kInChunk;
 }
 
-// Returns a free record, after freeing those of threads whose end was not seen. One with a mutex,
-// which another thread may still release, is taken only if `also_with_mutexes`.
+// Returns a free record, after freeing those of threads whose end was not seen. Takes one with a
+// mutex, which another thread may still release, only if `also_with_mutexes`.
 ThreadRecord* Threads::free_record(bool also_with_mutexes) noexcept {
   for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
     if (r->serial.load(relaxed) != 0 && !r->is_watched && !has_thread(r->tid.load(relaxed))) {
@@ -57,7 +57,7 @@ ThreadRecord* Threads::free_record(bool also_with_mutexes) noexcept {
 
 ThreadRecord* Threads::take(const Me& m, bool is_watched) noexcept {
   const Section section(guard_);
-  constexpr std::size_t kMost = 8192;  // unless that many threads are there
+  constexpr std::size_t kMost = 8192;  // unless that many threads exist
   ThreadRecord* r = free_record(false);
   if (r == nullptr && count_ >= kMost) r = free_record(true);
   if (r == nullptr) {
@@ -100,7 +100,7 @@ bool Threads::find(pthread_t thread, Joined& into) noexcept {
     into.question.address = r->inside->lock.load(acquire);  // pairs with begin_asking
     into.question.site = r->asked_site.load(relaxed);
     into.question.mode = r->inside->mode.load(relaxed);
-    // It may have jumped out of it.
+    // The thread may have jumped out of that call.
     if (!CallMark::stands(r->asked_mark.load(relaxed))) into.question = {};
     return true;
   }
@@ -141,15 +141,15 @@ TakenFrom Threads::where_taken(std::uint32_t tid, std::uint64_t address) noexcep
 TakenFrom Threads::took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept {
   const Section section(guard_);
   TakenFrom found;
-  // A thread that has ended counts nothing any more; what it held stands in its record until the
-  // next thread has that.
+  // A thread that has ended counts nothing any more. What it held is in its record until another
+  // thread gets that.
   for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
     if (r->tid.load(relaxed) != tid) continue;
     if (r->serial.load(relaxed) != 0) lower(r->mutexes);
     for (MutexOfThread& one : r->mutex) {
       if (one.address.load(acquire) != address) continue;  // pairs with remember_mutex
       found = taken(one);
-      one.address.store(0, relaxed);  // relaxed: the owner only asks whether it is there
+      one.address.store(0, relaxed);  // relaxed: the owner only checks whether it is there
     }
   }
   return found;

@@ -10,15 +10,15 @@
 
 namespace lockswap::audit {
 
-// Where a thread took a mutex. All 0: it is not known.
+// Where a thread took a mutex. Zero if unknown.
 struct TakenFrom {
   std::uint64_t site = 0;
   std::uint64_t since = 0;
   std::uint32_t stack = 0;
-  bool ended = false;  // the thread had ended with it
+  bool ended = false;  // the thread ended while holding it
 };
 
-// A lock that a thread asks for.
+// The lock that a thread waits for, or is about to.
 struct Question {
   std::uint64_t address{};  // 0: none
   std::uint64_t site{};
@@ -27,19 +27,18 @@ struct Question {
 
 class Threads {
  public:
-  // A record for the calling thread; nullptr if there is no memory.
+  // Returns a record for the calling thread, or nullptr if there is no memory.
   ThreadRecord* take(const Me& m, bool is_watched) noexcept;
   void give(ThreadRecord* record) noexcept;
 
-  // Notes that the thread holds one lock less, even if another thread released it. Nothing happens
-  // if it has ended.
+  // Notes that the thread holds one lock less, even if another thread released it. Does nothing if
+  // the thread has ended.
   void took_rwlock_from(ThreadRecord* record, std::uint64_t serial) noexcept;
   TakenFrom took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept;
-  // Where that thread took it, if it holds it.
+  // Returns where that thread took the mutex, if it holds it.
   TakenFrom where_taken(std::uint32_t tid, std::uint64_t address) noexcept;
 
-  // visit(address, TakenFrom, tid) for each mutex that another thread than this one has, by its
-  // record.
+  // Calls visit(address, TakenFrom, tid) for each mutex that another thread holds by its record.
   template <class Visit>
   void each_mutex_of_others(std::uint32_t tid, Visit visit) noexcept {
     const Section section(guard_);
@@ -53,7 +52,8 @@ class Threads {
     }
   }
 
-  // The thread ends with this mutex, unless another one has just released it: says so by note().
+  // Called when the thread ends with this mutex. Calls note(), unless another thread has just
+  // released it.
   template <class Note>
   void ends_with(MutexOfThread& one, Note note) noexcept {
     const Section section(guard_);
@@ -62,16 +62,16 @@ class Threads {
     note();
   }
 
-  // What the thread asks for now, and has asked for.
+  // What the thread asks for now, and what it has asked for before.
   struct Joined {
     ThreadRecord* record = nullptr;
     std::uint32_t tid = 0;
     Question question{};
   };
-  // Returns false if it has ended, or isn't known.
+  // Returns false if the thread has ended, or is unknown.
   bool find(pthread_t thread, Joined& into) noexcept;
 
-  // A thread of this process sends it this signal, 1 to 64. Before it does.
+  // Called before a thread of this process sends that one this signal, 1 to 64.
   void sent(pthread_t thread, unsigned signal) noexcept;
 
  private:
@@ -82,12 +82,12 @@ class Threads {
   ThreadRecord* free_record(bool also_with_mutexes) noexcept;
   void add_records() noexcept;
 
-  Guard guard_;  // of the list, and of which thread has each record
+  Guard guard_;  // for the list, and for who has which record
   ThreadRecord* all_{};
   std::size_t count_{};
 };
 
-// The count stays at 0 or above, whichever threads change it at the same time.
+// Decrements the counter, which never drops below 0, whichever threads change it at the same time.
 inline void lower(NativeAtomic<std::uint64_t>& held) noexcept {
   std::uint64_t seen = held.load(relaxed);
   while (seen != 0 && !held.compare_exchange(seen, seen - 1, relaxed)) {}

@@ -13,7 +13,7 @@ void say(const LockEntry& entry, const Hold& reader, std::uint64_t writer_site) 
                                      .more_sites = {writer_site, 0}});
 }
 
-// change(LockEntry&, Hold&) of each read hold that the thread remembers and still has.
+// Calls change(LockEntry&, Hold&) for each recorded read hold that the thread still has.
 template <class Change>
 void each_read_hold(const Me& m, Change change) noexcept {
   for (const HeldLock& held : m.held.locks) {

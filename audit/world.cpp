@@ -24,8 +24,8 @@ constinit NativeAtomic<std::uint64_t> serials{0};
   });
 }
 
-// In a child what the thread holds is known by address alone: its stacks and the mutexes' numbers
-// were the parent's.
+// In a child only the addresses of the thread's holds are known, because its stacks and the
+// mutexes' numbers were the parent's.
 void forget_stacks(Me& m) noexcept {
   for (HeldLock& one : m.held.locks)
     one.stack = 0;
@@ -44,7 +44,7 @@ void forget_stacks(Me& m) noexcept {
   if (has_real_time_policy()) note_real_time(pthread_self(), site);
 }
 
-// In a child that a program has made by a raw clone, it may give its thread its id later.
+// A child that a program has made by a raw clone may learn its thread id later.
 [[gnu::noinline]] void renumber(Me& m) noexcept {
   m.tid_before = m.tid;
   m.tid = thread_id();
@@ -90,7 +90,7 @@ Me& known_me(std::uint64_t site) noexcept {
 }
 
 void note_real_time(pthread_t thread, std::uint64_t site) noexcept {
-  char name[64];  // the kernel's has 16
+  char name[64];  // the kernel's names have 16 bytes
   int policy = 0;
   sched_param p{};
   if (pthread_getname_np(thread, name, sizeof name) != 0) name[0] = 0;

@@ -1,4 +1,4 @@
-// What the audit knows of this process, in memory that is empty in each child.
+// The audit's knowledge of this process, in memory that is empty in each child.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 namespace lockswap::audit {
 
 struct World : recording::ProcessState {
-  Guard report;  // of the examples
+  Guard report;  // for the examples
   Threads threads;
   Joins joins;
   Shard shards[kShards];
@@ -29,29 +29,31 @@ struct World : recording::ProcessState {
 
 World& world() noexcept;
 
-// Called at start-up. Without memory the world lies in the library's own, where only fork's
-// handlers can empty it.
+// Called at start-up. If there is no memory, the world is in the library's data, where only fork's
+// handlers can clear it.
 void prepare_world() noexcept;
 
-// Some thread was made known in this process. acquire: pairs with ProcessState::begin.
+// Returns whether any thread has become known in this process. acquire: pairs with
+// ProcessState::begin.
 inline bool has_begun() noexcept { return world().state.load(acquire) != 0; }
 
-// The calling thread, made known at its first call in this process. Not while it is busy. site:
-// where that call is.
+// Returns the calling thread's data. The thread becomes known on its first call in this process,
+// which is at `site`. Must not be called while it is busy.
 Me& known_me(std::uint64_t site = 0) noexcept;
 
-// Returns whether no other thread can have locked anything: the process has only one thread, or so
-// far only its first thread has locked.
+// Returns whether no other thread can have locked anything: the process has only one thread, or
+// only its first thread has locked so far.
 bool is_alone(const Me& m) noexcept;
 
-// Locks in a child whose past is the parent's: their bytes may show holds that are not in the book.
+// In a child, the past of some locks is in the parent: their bytes may show holds that are not in
+// the book.
 inline bool is_forked() noexcept { return world().number > 1; }
 
-// Called by a thread whose policy is known to be a real-time one. `site` is where the thread was
-// given that policy, or took its first lock.
+// Called by a thread whose policy is known to be a real-time one. `site` is where it got that
+// policy, or took its first lock.
 void note_real_time(pthread_t thread, std::uint64_t site) noexcept;
 
-// Called in a forked child, on kernels that do not empty the mapping.
+// Called in a forked child on kernels that do not clear the mapping.
 void empty_world_of_parent() noexcept;
 
 }  // namespace lockswap::audit
