@@ -1,8 +1,9 @@
 // Idea: the waiters are in the list of our own condition variable, over the mutex functions of the
-//   next library in line. Each has its turn number in place of a priority, so a signal is for the
-//   greatest; a broadcast wakes all, who then stand in the mutex's gate.
-// Left to the next library: condition variables that processes share, as glibc's flag in the object
-//   says. Those of programs linked before glibc 2.3.2 have no such flag, and do not come here.
+// next library. Each has its turn number in place of a priority, so a signal wakes the one with the
+// greatest number. A broadcast wakes all, and they wait in the mutex's gate.
+// Left to the next library: condition variables that processes share, by glibc's flag in the
+//   object. Those of programs linked before glibc 2.3.2 have no such flag, and are not handled
+//   here.
 #include "fuzz/conds.h"
 
 #include <cstdint>
@@ -16,14 +17,15 @@
 namespace lockswap::fuzz {
 namespace {
 
-// The mutex, which the thread releases and takes as the program would, with points and its turn.
+// The mutex, which the thread releases and acquires as the program would, with points and its turn.
 class Waiter {
  public:
   explicit Waiter(pthread_mutex_t* m) noexcept : m_(m) {}
-  // Whichever it is: the next library's condition variables, too, are asked for.
+  // Not ours, whatever it is, because the condition variables of the next library are used with it
+  // too.
   static bool is_ours() noexcept { return false; }
   static std::uint64_t key() noexcept { return NativeCond::kNoRelay; }
-  // Neither 0, which is no priority, nor kOwnPriority.
+  // Never 0, which is no priority, nor kOwnPriority.
   static std::uint32_t priority() noexcept {
     return 1 + static_cast<std::uint32_t>(my_turn_number() >> 33);
   }

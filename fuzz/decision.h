@@ -1,15 +1,15 @@
-// What is done to a thread at a point of its locking, as a function of four numbers alone: the
+// Decides what is done to a thread at a point of its locking. The decision depends only on the
 // seed, the thread's name, how many such points the thread has passed, and the kind of point.
 //
-// Idea: a generator that counts: a mixing function of the numbers, so that a thread's decisions do
-//   not depend on those of others. The mix is the finalizer of SplitMix64 (G. Steele, D. Lea, C.
-//   Flood, OOPSLA 2014).
-// Runs differ in style, too, since no one style finds all: a seed says how often something is done,
-//   how long delays are, which kind of point and which threads it prefers, and whether it chooses
-//   among those who wait for a lock.
-// A program that makes millions of calls would not come to its end. So each thread has a budget: it
-//   is disturbed in full until its delays have cost about that much, and from then on in fewer and
-//   fewer of its stretches. Its progress is measured in points, not in time: `base` and `count`.
+// Idea: a counter-based generator, that is a mixing function of these numbers, so a thread's
+//   decisions do not depend on other threads. The mix is the finalizer of SplitMix64 (G. Steele, D.
+//   Lea, C. Flood, OOPSLA 2014).
+// Styles: no single style finds all bugs, so a seed also selects how often something is done, how
+//   long delays are, which kind of point and which threads are preferred, and whether it selects
+//   among threads that wait for a lock.
+// Budget: a program that makes millions of calls would take too long. So a thread is fully
+//   disturbed only until its delays have cost about its budget, and from then on in a decreasing
+//   share of its stretches. Its progress is measured in points, not in time: `base` and `count`.
 #pragma once
 
 #include <cstdint>
@@ -33,18 +33,18 @@ enum class Act : std::uint8_t { nothing, yield, delay, migrate, spurious };
 
 struct Decision {
   Act act = Act::nothing;
-  std::uint32_t amount = 0;  // delay: microseconds; migrate: a number that chooses the processor
+  std::uint32_t amount = 0;  // delay: microseconds; migrate: a number that selects the processor
 };
 
 struct Settings {
   std::uint64_t seed = 0;
-  std::uint32_t percent = 0;  // points at which something is done; 0: the seed says
+  std::uint32_t percent = 0;  // the share of points at which something is done; 0: by the seed
   std::uint32_t longest_us = 4000;
   std::uint32_t budget_ms = 300;
   bool spurious = false;
-  bool turns = true;           // choose among those who wait
+  bool turns = true;           // select among waiting threads
   bool serial = false;         // one thread at a time: serial.h
-  std::uint32_t length = 256;  // about how many points a run has
+  std::uint32_t length = 256;  // the rough number of points in a run
 };
 
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {
@@ -54,11 +54,11 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   return x ^ (x >> 31);
 }
 
-inline constexpr unsigned kStretch = 32;  // points for which a thread stays preferred, or not
-// A thread's count begins with this many points for each older child of its creator.
+inline constexpr unsigned kStretch = 32;  // points between changes of whether a thread is preferred
+// A thread begins with this many points of its budget spent for each older child of its creator.
 inline constexpr unsigned kPointsPerThread = 64;
 
-// Returns how many magnitudes of delays there are: below 2, 4, 8, ... microseconds. Each is as
+// Returns the number of magnitudes of delays: below 2, 4, 8, ... microseconds. All are equally
 // frequent.
 constexpr unsigned magnitudes(const Settings& s) noexcept {
   unsigned n = 1;
@@ -67,7 +67,7 @@ constexpr unsigned magnitudes(const Settings& s) noexcept {
   return n;
 }
 
-// Returns how many points a thread passes before its budget is spent.
+// Returns how many points a thread passes before it has spent its budget.
 constexpr std::uint64_t points_in_full(const Settings& s, std::uint32_t percent) noexcept {
   constexpr std::uint64_t kWakeUp = 60;  // us
   const unsigned n = magnitudes(s);
@@ -84,13 +84,14 @@ constexpr Decision decide(const Settings& s, std::uint64_t thread, std::uint64_t
   const std::uint64_t mood = mix(style ^ mix(thread ^ mix(count / kStretch)));
   const std::uint64_t h = mix(mood ^ mix(count));
   std::uint32_t percent = s.percent != 0 ? s.percent : kOftens[style % 4];
-  // A stretch that begins after n budgets' worth of points is disturbed with a probability of 1/n.
+  // A stretch that begins after n times the budget's points is disturbed with probability 1/n.
   const std::uint64_t before = base + count / kStretch * kStretch;
   const std::uint64_t full = points_in_full(s, percent);
   if (before >= full && mix(~mood) % before >= full) return {};
-  // In a quarter of the stretches a thread is left alone, so that others overtake it and it them.
+  // In a quarter of the stretches a thread is hardly disturbed, so that it overtakes others, and
+  // they overtake it in the rest.
   if (mood % 4 == 0) percent /= 8;
-  // One kind of point is preferred in half of the runs.
+  // Half of the runs prefer one kind of point.
   if ((style >> 8) % 2 == 0 && static_cast<unsigned>(point) == (style >> 16) % kPoints) {
     percent = percent * 4 < 90 ? percent * 4 : 90;
   }
@@ -105,8 +106,9 @@ constexpr Decision decide(const Settings& s, std::uint64_t thread, std::uint64_t
   return {Act::delay, us < s.longest_us ? us : s.longest_us};
 }
 
-// Returns whether a seed chooses who goes next (gate.h), and the number of a thread that waits: in
-// half of those runs it is the thread's for the whole run, so that one thread always comes last.
+// Returns whether a seed selects the next thread (gate.h). The other function returns the number of
+// a waiting thread. In half of those runs a thread has the same number throughout, so one thread
+// always comes last.
 constexpr bool chooses_turns(const Settings& s) noexcept {
   return s.turns && (mix(s.seed) >> 24) % 4 != 0;
 }

@@ -26,7 +26,8 @@ constinit NativeAtomic<bool> is_cut_off{false};
 Me& me() noexcept {
   Me& own = per_thread<Me>;
   if (own.name != 0) return own;
-  // The main thread, or one that pthread_create did not make; those are named as they come.
+  // The main thread, or one that pthread_create did not make. Those get names in the order in which
+  // they come here.
   const bool is_main = raw_syscall(SYS_getpid) == raw_syscall(SYS_gettid);
   if (is_main) {
     own.name = kMain;
@@ -38,7 +39,7 @@ Me& me() noexcept {
   return own;
 }
 
-// The mask of processors is what it was afterwards: this is a move, no restriction.
+// Restores the processor mask afterwards, so this only moves the thread and does not confine it.
 void migrate(std::uint32_t number) noexcept {
   constexpr std::size_t kWords = 16;
   std::uint64_t allowed[kWords] = {};
@@ -76,10 +77,10 @@ void write_down(const Me& own, Point point, Decision d) noexcept {
 }  // namespace
 
 bool trace_to(const char* file) noexcept {
-  // What this program starts writes to the same file.
+  // Programs that this one starts write to the same file.
   trace.take(open_output_file(file, O_WRONLY | O_APPEND));
   if (!trace.is_open()) return false;
-  trace.move_up();  // the program's files get the numbers that they would have had
+  trace.move_up();  // leaves the program's files the numbers that they would have had
   return true;
 }
 
@@ -98,7 +99,8 @@ std::uint64_t my_turn_number() noexcept {
   return turn_number(settings, own.name, own.count);
 }
 
-// By system calls alone: a lock function leaves errno as it was, and is no cancellation point.
+// Makes only system calls, so errno stays, and a lock function does not become a cancellation
+// point.
 bool pass(Point point) noexcept {
   Me& own = me();
   const Decision d = decide(settings, own.name, own.base, own.count, point);

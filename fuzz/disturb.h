@@ -1,4 +1,4 @@
-// Carries decisions out: the calling thread is delayed, yields, moves to another processor.
+// Carries out decisions: the calling thread is delayed, yields, or moves to another processor.
 #pragma once
 
 #include <cstdint>
@@ -7,28 +7,28 @@
 
 namespace lockswap::fuzz {
 
-// All zero in a new thread.
+// Zero in a new thread.
 struct Me {
-  std::uint64_t name;      // 0: not asked for yet
+  std::uint64_t name;      // 0: not assigned yet
   std::uint64_t count;     // points that the thread has passed
   std::uint64_t children;  // threads that it has created
-  std::uint64_t base;      // points of its budget that were spent before its first one: decision.h
+  std::uint64_t base;      // points of its budget that are spent before its first one
 };
 
 inline constinit Settings settings{};
 
-// Opens what decisions are written to, if anything. Returns false if it cannot be.
+// Opens the file for the trace of decisions, if there is one. Returns false on failure.
 bool trace_to(const char* file) noexcept;
 
-// What the next thread that the calling one creates is to begin with. Its name follows from the
-// creators' names and from how many they have created, so it is the same in each run.
+// Returns the initial Me of the next thread that the calling one creates. Its name depends on its
+// creators' names and on how many threads they have created, so it is the same in each run.
 Me next_child() noexcept;
 void begin_thread(const Me& child) noexcept;
 
-// The calling thread's number among those who wait for a lock.
+// Returns the calling thread's number among the threads that wait for a lock.
 std::uint64_t my_turn_number() noexcept;
 
-// Returns true if the thread shall return from its wait as if it had been woken for no reason.
+// Returns true if the thread must return from its wait with a spurious wake-up.
 bool pass(Point point) noexcept;
 
 }  // namespace lockswap::fuzz

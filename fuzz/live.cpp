@@ -10,9 +10,9 @@ namespace lockswap::fuzz {
 namespace {
 
 constexpr std::size_t kSlots = 512;
-constinit Slot* slots = nullptr;  // nullptr if nobody observes
+constinit Slot* slots = nullptr;  // nullptr if there is no observer
 
-// All zero in a new thread.
+// Zero in a new thread.
 struct Own {
   Slot* slot;
 };
@@ -21,8 +21,8 @@ std::uint64_t process() noexcept {
   return static_cast<std::uint64_t>(raw_syscall(SYS_getpid)) << 32;
 }
 
-// Other threads may wait for what a thread holds that has ended, and it may be the one that has
-// signalled. So its slot is not reused while others are free.
+// A thread that has ended may still hold what others wait for, or be the one that signalled. So its
+// slot is not reused while others are free.
 void on_thread_exit() noexcept {
   Slot*& own = per_thread<Own>.slot;
   if (own == nullptr) return;
@@ -33,15 +33,15 @@ void on_thread_exit() noexcept {
 
 void in_forked_child() noexcept { per_thread<Own>.slot = nullptr; }
 
-// Takes a free slot for the thread of this id, and returns its number. If none is free it is the
-// last one, which many threads share.
+// Takes a free slot for the thread with this id, and returns its number. If none is free it is the
+// last one, which many threads may share.
 std::size_t free_slot(std::uint64_t id, bool of_ended) noexcept {
   for (std::size_t i = 0; i < kSlots - 1; ++i) {
     Slot& s = slots[i];
     std::uint64_t before = s.thread.load(relaxed);
     const bool is_free =
         before == 0 || (of_ended && s.self.load(relaxed) == 0 && s.holds.load(relaxed) == 0);
-    // relaxed: it only decides who gets the slot, which no other thread reads.
+    // relaxed: it only decides who gets the slot, and no other thread reads that.
     if (is_free && s.thread.compare_exchange(before, id, relaxed)) return i;
   }
   return kSlots - 1;
@@ -70,7 +70,7 @@ Slot* mine() noexcept {
 }  // namespace
 
 void prepare_slots(const char* file) noexcept {
-  if (slots != nullptr) return;  // a child that was forked in the middle of the start
+  if (slots != nullptr) return;  // in a child that was forked during the start
   slots = static_cast<Slot*>(map_file(file, kSlots * sizeof(Slot)));
   if (slots == nullptr) return;
   ThreadExit::prepare();

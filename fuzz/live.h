@@ -1,14 +1,14 @@
-// What each thread holds and waits for, and where, which `lockswap fuzz` shows of a program that
+// What each thread holds and waits for, and where. `lockswap fuzz` shows it for a program that
 // hangs.
 //
-// State: a slot for each thread, in a file that the observer maps, too. Only its thread writes to a
-//   slot. No word is read, modified and written by several threads, since that would order what
-//   the program has not ordered. For the same reason all orders are relaxed.
-// A reader may find a slot in the middle of a change, so it looks when nothing has changed for a
-// while.
-// Why not profile/live.h: that is a part of the profile's record, and names places by the numbers
-//   of stacks and classes there. The guards of those tables would order the program's threads.
-//   Stacks are unwound by the same code, which is in recording/.
+// State: a slot for each thread, in a file that the observer maps as well. Only its own thread
+//   writes to a slot. No word is a target of read-modify-writes by several threads, since that
+//   would order what the program has not ordered. For the same reason all orders are relaxed.
+// Readers: a slot may be in the middle of a change, so a reader reads it only when nothing has
+//   changed for a while.
+// Why not profile/live.h: that is a part of the profile's record, and identifies places by numbers
+// of its stacks and classes, whose guards would order the program's threads. Both unwind stacks by
+// the code in recording/.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@
 
 namespace lockswap::fuzz {
 
-// lockswap/fuzz/live.py has these layouts, too.
+// lockswap/fuzz/live.py has the same layouts.
 struct Held {
   NativeAtomic<std::uint64_t> object;
-  NativeAtomic<std::uint64_t> caller;  // what the function that acquired it returns to
-  NativeAtomic<std::uint64_t> mode;    // Waits, as the thread waited for it
+  NativeAtomic<std::uint64_t> caller;  // the return address of the function that acquired it
+  NativeAtomic<std::uint64_t> mode;    // a Waits: how it was acquired
 };
 struct Signalled {
   NativeAtomic<std::uint64_t> object;
@@ -38,37 +38,39 @@ struct alignas(64) Slot {
   static constexpr std::size_t kFrames = 16;
   static constexpr std::size_t kSignalled = 4;
 
-  NativeAtomic<std::uint64_t> thread;  // its process above 32 bits of its id; 0: free
-  NativeAtomic<std::uint64_t> points;  // that it has passed
-  NativeAtomic<std::uint64_t> self;    // pthread_self() there; 0: it has ended
+  // The process in the upper 32 bits, the thread id below; 0: free.
+  NativeAtomic<std::uint64_t> thread;
+  NativeAtomic<std::uint64_t> points;  // the number that it has passed
+  NativeAtomic<std::uint64_t> self;    // pthread_self(); 0: the thread has ended
   NativeAtomic<std::uint64_t> waits;
   NativeAtomic<std::uint64_t> object;
-  NativeAtomic<std::uint64_t> mutex;  // of a wait for a condition variable
+  NativeAtomic<std::uint64_t> mutex;  // in a wait for a condition variable
   NativeAtomic<std::uint64_t> has_deadline;
   NativeAtomic<std::uint64_t> since_ns;  // of CLOCK_MONOTONIC
   NativeAtomic<std::uint64_t> frames;
-  NativeAtomic<std::uint64_t> frame[kFrames];  // the stack of the wait, the innermost first
-  NativeAtomic<std::uint64_t> holds;           // may be more than there is room for
+  NativeAtomic<std::uint64_t> frame[kFrames];  // the stack of the wait, innermost first
+  NativeAtomic<std::uint64_t> holds;           // the number of holds; may exceed kHeld
   Held held[kHeld];
-  NativeAtomic<std::uint64_t> signals;  // how many it has given; the last of them are here
+  NativeAtomic<std::uint64_t> signals;  // the number of signals sent; the last ones are below
   Signalled signalled[kSignalled];
 };
 
 static_assert(sizeof(Slot) == 768);
 
-// Called at the start if somebody observes: maps `file`, which must be there and as long as the
-// table. Without the table all functions below do nothing.
+// Called at start-up if there is an observer. Maps `file`, which must exist with the length of the
+// table. Without the table the functions below do nothing.
 void prepare_slots(const char* file) noexcept;
 
 // Counts a point that the calling thread has passed.
 void count_point() noexcept;
 void note_hold(const void* object, const void* caller, Waits mode) noexcept;
-// Returns where it was acquired; nullptr if that isn't known.
+// Returns where it was acquired, or nullptr if that is unknown.
 const void* forget_hold(const void* object) noexcept;
 void note_signal(const void* object, const void* caller, bool reaches_all) noexcept;
 
-// While the calling thread waits, or may have to. It restores what the thread waited for before: a
-// condition variable's wait acquires a mutex, and a signal handler may come in between.
+// Exists while the calling thread waits, or may have to. The destructor restores what the thread
+// waited for before: a wait for a condition variable acquires a mutex, and a signal handler may
+// interrupt a wait.
 class Waiting {
  public:
   Waiting(Waits how, const void* object, const void* mutex, bool has_deadline, const void* caller,

@@ -23,23 +23,23 @@ enum class State : std::uint8_t {
   free,
   can_run,
   waits,
-  outside,  // it lost the turn while it did something else
+  outside,  // it lost the turn during another call
   ended,
 };
 
 struct Thread {
-  NativeAtomic<std::uint32_t> turn;  // 1: it is this thread's
+  NativeAtomic<std::uint32_t> turn;  // 1: this thread has the turn
   State state;
   bool has_deadline;
-  bool writes;  // what it waits for is a lock, and it doesn't only want to read
+  bool writes;  // it waits for a lock that it wants to write
   bool timed_out;
   bool is_patient;  // it keeps the turn however long it sleeps
   std::uint32_t number;
-  std::uint32_t count;    // points
-  std::uint32_t in_a_go;  // points since another thread had a turn
-  std::uint32_t polls;    // how many points more it gives way in a schedule
+  std::uint32_t count;    // points passed
+  std::uint32_t in_a_go;  // points passed since another thread had the turn
+  std::uint32_t polls;    // for how many more points it gives way in a schedule
   std::int64_t priority;
-  const void* object;  // that it waits for
+  const void* object;  // what it waits for
   pthread_t self;
   std::uint32_t tid;
 };
@@ -51,7 +51,7 @@ constexpr std::size_t kObjects = 4096;
 constexpr std::size_t kTurns = 4096;
 constexpr std::uint64_t kLook = 10'000'000;  // ns
 constexpr std::uint32_t kMostInAGo = 2000;
-// A thread that polls a lock gives way also where it releases others, which it takes again.
+// A thread that polls a lock also gives way where it releases others that it then takes again.
 constexpr std::uint32_t kPointsOfAPoll = 8;
 constexpr unsigned kMostChanges = 4;
 
@@ -59,16 +59,16 @@ struct Turn {
   std::uint32_t thread, count, next;
 };
 
-// All of it is read and written under the guard, except for what is atomic.
+// Read and written under the guard, except for the atomics.
 struct World {
   Thread thread[kThreads];
-  std::uint32_t threads;  // created so far
+  std::uint32_t threads;  // the number created so far
   Thread* current;        // nullptr if none has the turn
-  std::uint64_t turns;    // given so far
+  std::uint64_t turns;    // the number given so far
   std::uint64_t points;
-  std::int64_t behind;  // how often a thread fell behind all others
+  std::int64_t behind;  // how often a thread got the lowest priority
   std::uint64_t change[kMostChanges];
-  // No thread can run any more. relaxed: one that doesn't see it yet looks once more after kLook.
+  // No thread can run any more. relaxed: one that doesn't see it yet checks again after kLook.
   NativeAtomic<bool> is_dead;
   const void* object[kObjects];
   std::uint32_t objects;
@@ -76,7 +76,7 @@ struct World {
   Turn schedule[kTurns];
   std::uint32_t scheduled;
   bool is_replay;
-  std::uint32_t one_in;  // threads draw new priorities at one in this many points; 0: at none
+  std::uint32_t one_in;  // threads draw new priorities at one in this many points; 0: never
 };
 
 constinit World* world = nullptr;
@@ -101,7 +101,7 @@ std::uint32_t module_of(const recording::Loaded& at) noexcept {
   world->base[n] = at.begin;
   if (at.path[0] != 0) {
     std::strncpy(log_->module[n], at.path, sizeof log_->module[n] - 1);
-  } else {  // the program, which need not be the one that was started first
+  } else {  // the program, which need not be the one started first
     raw_syscall(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>("/proc/self/exe"),
                 reinterpret_cast<long>(log_->module[n]), sizeof log_->module[n] - 1);
   }
@@ -143,7 +143,7 @@ void note(const Thread& t, Kind kind, const void* object, const void* caller) no
   log_->steps.store(n + 1, relaxed);
 }
 
-// Returns nullptr if there is none.
+// Returns nullptr if there is no thread in that state.
 Thread* first_in(State state) noexcept {
   Thread* const end = std::end(world->thread);
   Thread* const t =
@@ -153,7 +153,7 @@ Thread* first_in(State state) noexcept {
 
 Thread* new_thread() noexcept {
   World& w = *world;
-  // Numbers are not used twice: they stand for the threads in a schedule.
+  // Numbers are not reused, because they identify the threads in a schedule.
   Thread* t = first_in(State::free);
   if (t == nullptr) t = first_in(State::ended);
   if (t == nullptr) return nullptr;
@@ -171,9 +171,9 @@ Thread* new_thread() noexcept {
   return t;
 }
 
-// The turn that a schedule need not name: a thread goes on if it can, or else the oldest thread
-// that can run is next. One that gives way is followed by the next younger one that can run, and
-// after the youngest by the oldest, so that all those that poll come to their turns.
+// Returns the next thread that a schedule need not name: the current thread if it can run, and
+// otherwise the oldest one that can. If the thread gives way, the next younger one that can run
+// follows, and after the youngest the oldest, so that all polling threads get their turns.
 Thread* usual(Thread* me, bool gives_way) noexcept {
   if (me != nullptr && me->state == State::can_run && !gives_way) return me;
   Thread *oldest = nullptr, *younger = nullptr;
@@ -220,8 +220,8 @@ void give_turn_to(Thread* t) noexcept {
   futex_wake(&t->turn, ~0u);
 }
 
-// Gives the turn to the next thread, which may be the one that has it. `me`: the thread that has
-// it; nullptr if none has. Called under the guard.
+// Gives the turn to the next thread, which may be the current one. `me` is the thread that has the
+// turn, or nullptr. Called under the guard.
 void choose(Thread* me, bool gives_way = false) noexcept {
   World& w = *world;
   Thread* const expected = usual(me, gives_way);
@@ -233,7 +233,7 @@ void choose(Thread* me, bool gives_way = false) noexcept {
   }
   const bool is_stuck = next == nullptr && first_in(State::outside) == nullptr;
   if (is_stuck) {
-    // Deadlines are the only thing that can still happen.
+    // Only deadlines can still happen.
     for (Thread& t : w.thread) {
       if (t.state != State::waits || !t.has_deadline) continue;
       if (next == nullptr || t.number < next->number) next = &t;
@@ -247,13 +247,13 @@ void choose(Thread* me, bool gives_way = false) noexcept {
     w.is_dead.store(true, relaxed);
     if (writes()) log_->is_deadlock.store(1, relaxed);
     for (Thread& t : w.thread)
-      futex_wake(&t.turn, ~0u);  // they need not look any more
+      futex_wake(&t.turn, ~0u);  // they need not check any more
   }
   if (me != nullptr && next != nullptr && next != expected) note(*me, Kind::turn, next, nullptr);
   give_turn_to(next);
 }
 
-// Returns whether the kernel says that the thread sleeps. 'R' at the place of the state: it runs.
+// Returns whether the kernel reports that the thread sleeps: its state is not 'R'.
 bool sleeps(std::uint32_t tid) noexcept {
   char path[64], text[256];
   Text(path, sizeof path) << "/proc/self/task/" << std::uint64_t{tid} << "/stat";
@@ -268,9 +268,9 @@ bool sleeps(std::uint32_t tid) noexcept {
   return false;
 }
 
-// Takes the turn from a thread that has had it for long and has not come to a point.
+// Takes the turn from a thread that has had it for long without coming to a point.
 struct Patience {
-  static constexpr unsigned kAsleep = 2, kAwake = 100;  // looks
+  static constexpr unsigned kAsleep = 2, kAwake = 100;  // checks
   std::uint64_t turns = 0, points = 0;
   unsigned asleep = 0, looks = 0;
 
@@ -313,7 +313,7 @@ void wait_for_turn(Thread& me) noexcept {
   }
 }
 
-// Under the guard: the calling thread had the turn, or comes from outside.
+// Called under the guard. The calling thread had the turn, or comes from outside.
 void give_up_turn(Thread& me, bool gives_way = false) noexcept {
   me.turn.store(0, relaxed);
   if (world->current == &me) {
@@ -326,7 +326,7 @@ void give_up_turn(Thread& me, bool gives_way = false) noexcept {
 
 void fall_behind(Thread& me) noexcept { me.priority = -(++world->behind); }
 
-// All waiting threads of which is(thread) is true can run again. Called under the guard.
+// Lets all waiting threads run again for which is(thread) is true. Called under the guard.
 template <class Is>
 void wake_those(Is is) noexcept {
   for (Thread& t : world->thread) {
@@ -357,7 +357,7 @@ void on_thread_exit() noexcept {
 }
 
 void in_forked_child() noexcept {
-  // Only the caller is here, and it has the turn; the log is the parent's.
+  // Only the caller exists here, and it has the turn. The log is the parent's.
   World& w = *world;
   new (&guard) Guard{};
   Thread* const own = per_thread<Own>.thread;
@@ -371,7 +371,7 @@ void in_forked_child() noexcept {
   own->turn.store(1, relaxed);
 }
 
-// The calling thread, which has the turn. One that comes for the first time waits for it.
+// Returns the calling thread, which has the turn then. On its first call it waits for the turn.
 Thread* mine() noexcept {
   Thread*& own = per_thread<Own>.thread;
   if (own == nullptr) {
@@ -516,7 +516,7 @@ void wake_one(const void* object) noexcept {
   Thread* const me = mine();
   const World& w = *world;
   guard.lock();
-  // In a schedule this is another choice than that of the turn which the thread has.
+  // In a schedule this is a choice of its own, beside that of the turn that the thread has.
   if (me != nullptr) ++me->count;
   Thread *oldest = nullptr, *found = nullptr;
   for (Thread& t : world->thread) {

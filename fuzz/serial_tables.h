@@ -1,5 +1,5 @@
-// The functions of POSIX as serial.h runs them, one thread at a time, before those of the next
-// library in line.
+// The POSIX functions that run one thread at a time by serial.h, in front of those of the next
+// library.
 #pragma once
 
 #include <cerrno>
@@ -25,7 +25,7 @@ struct Serial {
     } else if (result == EBUSY) {
       serial::point(serial::Kind::attempt, l, call.caller);
     } else if (result == ETIMEDOUT) {
-      serial::wake_all(l);  // readers that it has shut out
+      serial::wake_all(l);  // readers that the writer has shut out
     }
     count_point();
     return result;
@@ -62,7 +62,7 @@ struct Serial {
     }
     note_hold(m, caller != nullptr ? caller : call.caller, Waits::mutex);
     count_point();
-    pthread_testcancel();  // one that was cancelled was woken for that
+    pthread_testcancel();  // a cancelled thread was woken for that
     if (error != 0) return error;
     return woken ? 0 : ETIMEDOUT;
   }
@@ -95,7 +95,7 @@ struct Serial {
   static bool has_to_wait(const pthread_mutex_t* m, bool reads) noexcept {
     return is_taken(m, reads);
   }
-  // Writers that wait are not known to the lock, since they are not let into it.
+  // The lock does not know of waiting writers, since they don't enter it.
   static bool has_to_wait(const pthread_rwlock_t* l, bool reads) noexcept {
     if (is_taken(l, reads)) return true;
     return reads && l->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP &&
@@ -107,7 +107,7 @@ struct Serial {
       if (is_valid_deadline(args...) && has_to_wait(l, C::kReads)) {
         const Waiting waiting(waits_for(l, C::kReads), l, nullptr, C::kHasDeadline, call.caller,
                               true);
-        // At its deadline the thread makes the call, which knows what to return.
+        // When its deadline has passed, the thread makes the call, which knows what to return.
         while (has_to_wait(l, C::kReads) && serial::wait_for(l, C::kHasDeadline, !C::kReads)) {}
         return C::next(l, args...);
       }

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
 
-// The number at `p`, which goes on after it.
+// Returns the number at `p`, and moves `p` after it.
 std::uint64_t number(const char*& p) noexcept {
   if (*p < '0' || *p > '9') return kNoNumber;
   std::uint64_t n = 0;
@@ -44,7 +44,7 @@ bool skip(const char*& p, const char* word) noexcept {
   return true;
 }
 
-// Copies the file's name at `p`, and moves `p` behind it.
+// Copies the file name at `p`, and moves `p` after it.
 bool read_name(const char*& p, char* name, std::size_t size) noexcept {
   std::size_t n = 0;
   for (; *p != 0 && *p != ','; ++p) {
@@ -65,7 +65,7 @@ bool read(const char* p) noexcept {
   settings.seed = number(p);
   if (settings.seed == kNoNumber) return false;
   while (*p != 0) {
-    if (skip(p, ",trace=")) return trace_to(p);  // the last: a file's name may have commas
+    if (skip(p, ",trace=")) return trace_to(p);  // must be last: a file's name may have commas
     std::uint64_t n = 0;
     if (skip(p, ",spurious")) {
       settings.spurious = true;
@@ -95,7 +95,7 @@ bool read(const char* p) noexcept {
 }
 
 void run_one_at_a_time() noexcept {
-  // Waits are seen in the objects before they happen.
+  // Waits are recognised in the objects before they happen.
   if (!Looks::are_known() || !learn_cond_layout())
     refuse(
         "lockswap fuzz: locks of this C library have an unknown layout, so threads can't run one "
@@ -137,7 +137,7 @@ void start() noexcept {
     prepare_slots(live_file);
     log_children(live_file);
   }
-  Looks::prepare();  // it learns mutexes' layout, too, for threads' ids: system_tid.h
+  Looks::prepare();  // also finds mutexes' layout, for thread ids: system_tid.h
   if (settings.serial) {
     run_one_at_a_time();
     return;
@@ -166,7 +166,7 @@ namespace lockswap {
 void ensure_started() noexcept { started<fuzz::start>(); }
 
 constinit RwOps active_rwlock = around<FirstCall<fuzz::start, EAGAIN>, active_rwlock>;
-// Inside the start no other thread gets past it, and what this one locks there it unlocks there.
+// Only one thread runs during the start, and it unlocks whatever it locks there.
 constinit MutexOps active_mutex = around<FirstCall<fuzz::start, 0>, active_mutex>;
 constinit CondOps active_cond = around<FirstCall<fuzz::start, 0>, active_cond>;
 constinit CondOps active_old_cond = around<FirstCall<fuzz::start, 0>, active_old_cond>;

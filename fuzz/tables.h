@@ -1,4 +1,4 @@
-// The functions of POSIX with points around them, before those of the next library.
+// The POSIX functions with points around them, in front of those of the next library.
 #pragma once
 
 #include <cerrno>
@@ -28,10 +28,10 @@ inline Waits waits_for(const pthread_rwlock_t*, bool reads) noexcept {
 }
 
 struct Disturb {
-  // What is not disturbed.
+  // Functions that are not disturbed.
   static int on(auto call, auto... args) noexcept { return call.next(args...); }
 
-  // An acquisition that waits for its turn if the lock is taken.
+  // An acquisition, which waits for its turn if the lock is taken.
   template <LockCall C>
   static int on(C call, auto* l, auto... args) noexcept {
     pass(Point::before_acquire);
@@ -48,20 +48,21 @@ struct Disturb {
     pass(Point::after_release);
     return result;
   }
-  // A wait, which may return for no reason: POSIX allows it.
+  // A wait, which may return spuriously, as POSIX allows.
   template <WaitCall C>
   static int on(C call, pthread_cond_t* c, pthread_mutex_t* m, auto... args) {
     int result = 0;
     if (pass(Point::before_wait) && is_valid_deadline(args...)) {
       pthread_testcancel();
-      // Not when the caller doesn't hold the mutex, or not alone: the next library knows.
+      // Not if the caller doesn't hold the mutex, or holds it recursively: the next library handles
+      // that.
       result = system_mutex.unlock(m);
       if (result == 0) {
         pass(Point::after_release);
         result = system_mutex.lock(m);
       }
     } else {
-      // A condition variable of ours acquires the mutex by the functions here.
+      // A condition variable of ours acquires the mutex through the functions in this table.
       const void* const caller = forget_hold(m);
       {
         const Waiting waiting(Waits::cond, c, m, C::kHasDeadline, call.caller, true);
@@ -97,7 +98,8 @@ struct Disturb {
   static int in_turn(auto* l, auto... args) noexcept {
     Gate gate(l, my_turn_number(), C::kHasDeadline);
     while (gate.turn() && is_taken(l, C::kReads)) {}
-    // The thread is in the gate until it has the lock, so that none with a lower number overtakes.
+    // The thread stays in the gate until it has the lock, so that none with a lower number
+    // overtakes it.
     return C::next(l, args...);
   }
 };

@@ -1,5 +1,5 @@
-// pthread_create: a thread gets its name from its creator, so that a seed means the same to it in
-// each run, and begins with a point.
+// pthread_create. A thread gets its name from its creator, so that a seed means the same to it in
+// each run, and it begins with a point.
 
 #include <pthread.h>
 
@@ -30,7 +30,7 @@ void resolve_thread_functions() noexcept {
 namespace lockswap::fuzz {
 namespace {
 
-// In pages of its own: malloc may be the program's, and take locks.
+// In its own pages, because malloc may be the program's and take locks.
 struct Beginning {
   void* (*routine)(void*);
   void* argument;
@@ -58,7 +58,7 @@ LOCKSWAP_EXPORTED int lockswap_thread_create(pthread_t* thread, const pthread_at
                                              void* (*routine)(void*), void* argument) {
   using namespace lockswap;
   using namespace lockswap::fuzz;
-  ensure_started();  // another library's constructor may create threads before this one's has run
+  ensure_started();  // another library's constructor may create threads before ours has run
   const auto real = create.get();
   void* const page =
       environment_value("LOCKSWAP_FUZZ") != nullptr ? map_pages(sizeof(Beginning)) : nullptr;
@@ -94,7 +94,7 @@ LOCKSWAP_EXPORTED int lockswap_join(pthread_t thread, void** result) {
   return error;
 }
 
-// Where one thread runs at a time, threads don't wait in the kernel, so a cancelled one must be
+// If one thread runs at a time, threads don't wait in the kernel, so a cancelled thread must be
 // woken here.
 LOCKSWAP_EXPORTED int lockswap_cancel(pthread_t thread) {
   using namespace lockswap;
