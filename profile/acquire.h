@@ -1,4 +1,4 @@
-// One acquisition and one release of a lock of any kind.
+// An acquisition and a release of a lock of any kind.
 #pragma once
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 
 namespace lockswap::profile {
 
-// The exported functions jump here, so this is what they return to: the program.
+// The exported functions jump here, so the return address is in the program.
 #define LOCKSWAP_PROFILE_CALLER __builtin_return_address(0)
 
 inline bool is_acquired(int error) noexcept { return error == 0 || error == EOWNERDEAD; }
@@ -22,7 +22,7 @@ inline void count_acquisition(Thread& t, const Seen& seen, const void* lock, Mod
   if (seen.tally != nullptr) ++seen.tally->mode[static_cast<std::uint32_t>(mode)].acquisitions;
 }
 
-// After a call that said `error` and, as far as one knows, did not wait.
+// Called after a call that returned `error` and, as far as the profile knows, did not wait.
 template <Kind kKind>
 inline int count_result(Thread& t, int error, const void* lock, Mode mode,
                         const void* caller) noexcept {
@@ -44,8 +44,8 @@ template <Kind kKind>
   return t == nullptr ? error : count_result<kKind>(*t, error, lock, mode, caller);
 }
 
-// An acquisition that has to wait, or may have to. `acquire` is the program's own call; kTimed:
-// until a deadline.
+// An acquisition that must wait, or may have to. `acquire` makes the program's own call. kTimed: it
+// has a deadline.
 template <Kind kKind, bool kTimed, class Acquire>
 [[gnu::noinline]] int acquire_slowly(Entry& entry, Seen seen, const void* lock, Mode mode,
                                      const void* caller, bool expected, Acquire acquire) noexcept {
@@ -56,7 +56,7 @@ template <Kind kKind, bool kTimed, class Acquire>
   entry.leave();
   const int error = acquire();
   bool waited = expected;
-  // In a child that a signal handler forked meanwhile the counts are not this thread's.
+  // In a child that a signal handler forked meanwhile, the counts are not this thread's.
   if (process == world().number) {
     stop_waiting(mine, *seen.object);
     waited = waited || has_waited(*seen.object, wait, mode);
@@ -64,7 +64,7 @@ template <Kind kKind, bool kTimed, class Acquire>
   const std::uint64_t end = waited ? Ticks::now() : 0;
   Thread* const t = entry.again();
   if (t == nullptr) return error;
-  seen = see<kKind>(*t, lock, caller);  // the lock, or the process, may be another one
+  seen = see<kKind>(*t, lock, caller);  // the lock or the process may be another one now
   if (seen.object == nullptr) return error;
   if (is_acquired(error)) {
     if (waited) count_wait(*t, seen, wait, mode, end, caller);
@@ -79,8 +79,8 @@ template <Kind kKind, bool kTimed, class Acquire>
   return error;
 }
 
-// With all that may be to do: a new lock, a hold that is timed, a wait. look() says whether the
-// thread has to wait.
+// The full path, which handles new locks, timed holds and waits. look() returns whether the thread
+// has to wait.
 template <Kind kKind, bool kTimed, class LookAt, class Acquire>
 [[gnu::noinline]] int acquire_in_full(const void* lock, Mode mode, const void* caller, LookAt look,
                                       Acquire acquire) noexcept {
@@ -88,7 +88,7 @@ template <Kind kKind, bool kTimed, class LookAt, class Acquire>
   Thread* t = entry.thread();
   if (t == nullptr) [[unlikely]]
     return acquire();
-  // relaxed: this thread's own.
+  // relaxed: only this thread writes it.
   if (t->live->waiting.load(relaxed) != 0) [[unlikely]]
     look_for_left(*t, __builtin_frame_address(0));
   const Seen seen = see<kKind>(*t, lock, caller);
@@ -106,8 +106,8 @@ template <Kind kKind, bool kTimed, class LookAt, class Acquire>
   return t == nullptr ? error : count_result<kKind>(*t, error, lock, mode, caller);
 }
 
-// Most acquisitions are of a lock that is free, and that the thread took before: those have the
-// short way here. It writes nothing but the counts and the hold.
+// Most acquisitions are of a free lock that the thread has taken before. They take this short path,
+// which writes only the counts and the hold.
 template <Kind kKind, bool kTimed, class LookAt, class Acquire>
 [[gnu::always_inline]] inline int acquire_lock(const void* lock, Mode mode, LookAt look,
                                                Acquire acquire) noexcept {
@@ -135,7 +135,7 @@ template <Kind kKind, class Try>
   return 0;
 }
 
-// Before a release; nullptr if nobody waits for it.
+// Called before a release. Returns nullptr if nobody waits for it.
 inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock,
                                  const void* caller) noexcept {
   const EndedHold hold = end_hold(t, lock);
@@ -144,7 +144,7 @@ inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock,
   if (hold.waited) [[unlikely]]
     charge_pending(t, false);
   if (seen.object == nullptr) return nullptr;
-  // relaxed: a waiter that is not seen yet begins now, and does not wait long for this hold.
+  // relaxed: a waiter that is not seen yet begins now, so it does not wait long for this hold.
   const bool has_waiters = seen.object->waiters.load(relaxed) != 0 && !hold.inner;
   if (hold.since == 0 && !has_waiters) [[likely]]
     return nullptr;
@@ -163,11 +163,12 @@ template <Kind kKind, class Unlock>
   const Seen seen = see<kKind>(*t, lock, caller);
   Release* const release = end_and_announce(*t, seen, lock, caller);
   const int error = unlock();
-  if (release != nullptr && seen.object != nullptr) [[unlikely]]  // there is none without it
+  // Without an object there is no release.
+  if (release != nullptr && seen.object != nullptr) [[unlikely]]
     locate_release(*t, *seen.object, *release, caller);
   if (t->pending.object != nullptr) [[unlikely]]
     charge_pending(*t, false);
-  if (!holds_locks(*t)) {  // what is charged later is no cause of what the next holds bring
+  if (!holds_locks(*t)) {  // later charges are not a cause of the next holds
     t->cause = {};
     t->pending.holding = false;
   }
@@ -182,7 +183,7 @@ template <Kind kKind, class Unlock>
   return release_slowly<kKind>(lock, caller, unlock);
 }
 
-// The object begins here, or begins anew.
+// Called when the object begins, or begins again.
 template <Kind kKind, class Init>
 int begin_lock(const void* lock, const void* caller, Init init) noexcept {
   Entry entry;
@@ -197,7 +198,7 @@ int begin_lock(const void* lock, const void* caller, Init init) noexcept {
   return error;
 }
 
-// Whatever lies here next is another one.
+// Whatever is here next is another object.
 template <class Destroy>
 int end_lock(const void* lock, Destroy destroy) noexcept {
   const Entry entry;
@@ -205,7 +206,7 @@ int end_lock(const void* lock, Destroy destroy) noexcept {
   if (entry.thread() != nullptr && error == 0) {
     forget_hold_of_parent(lock);
     if (Object* const o = find_object(reinterpret_cast<std::uint64_t>(lock)); o != nullptr)
-      o->what.store(0, relaxed);  // relaxed: nobody may use it
+      o->what.store(0, relaxed);  // relaxed: nobody may use it now
   }
   return error;
 }

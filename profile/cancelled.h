@@ -1,4 +1,4 @@
-// A wait that a cancellation may end, with what is to be done then.
+// A wait that a cancellation may end, and what must be done then.
 #pragma once
 
 #include <csetjmp>
@@ -6,8 +6,8 @@
 
 namespace lockswap::profile {
 
-// Returns what wait() returns. Where the thread is cancelled in there, or leaves by pthread_exit in
-// a signal handler, calls cancelled() before the program's clean-up handlers run: what
+// Returns what wait() returns. If the thread is cancelled in it, or calls pthread_exit in a signal
+// handler, calls cancelled() before the program's clean-up handlers run. This is what
 // pthread_cleanup_push does in C.
 template <class Wait, class Cancelled>
 [[gnu::noinline]] int unless_cancelled(Wait wait, Cancelled cancelled) {

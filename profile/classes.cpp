@@ -6,7 +6,7 @@
 namespace lockswap::profile {
 namespace {
 
-// As many frames say where a lock comes from: wrappers, and their users.
+// Enough frames to tell where a lock comes from: its wrappers, and their users.
 constexpr std::uint32_t kFramesOfClass = 8;
 
 std::uint32_t find_class(Kind kind, std::uint64_t object, std::uint32_t stack, std::uint32_t from,
@@ -18,7 +18,7 @@ std::uint32_t find_class(Kind kind, std::uint64_t object, std::uint32_t stack, s
   return 0;
 }
 
-// 0, the class of what finds no room, if there are too many.
+// Returns 0, the class of locks that found no room, if there are too many classes.
 std::uint32_t class_for(Kind kind, std::uint64_t object, std::uint32_t stack,
                         bool by_init) noexcept {
   Record& r = record();
@@ -60,7 +60,7 @@ std::uint32_t decide(Thread& t, Object& o, Kind kind, const void* caller, bool b
   const Place object = is_static ? place_of(address) : 0;
   const std::uint32_t number = class_for(kind, object, stack, by_init);
   const std::uint32_t what = Object::packed(number, kind);
-  // relaxed: another thread that decides at the same time finds one as good.
+  // relaxed: if another thread decides at the same time, its result is as good.
   if (o.what.compare_exchange(seen, what, relaxed)) {
     if (number != 0) record().class_of[number].objects.fetch_add(1, relaxed);
   } else if (Object::is_of(seen, kind)) {
@@ -80,7 +80,7 @@ Tally* make_tally(Thread& t, std::uint32_t number, Kind kind) noexcept {
       for (std::uint32_t mode = 0; mode < (kind == Kind::rwlock ? 2 : 1); ++mode)
         tally.mode[mode].plain_hold = Hold::packed(number, mode);
       tally.next = c.tallies.load(relaxed);  // relaxed: under the guard
-      c.tallies.store(at, release);          // for a reader of the file while it is written
+      c.tallies.store(at, release);          // for a reader of the file, which may be running
       t.tally[number] = at;
     }
     world().guard.unlock();

@@ -1,4 +1,4 @@
-// From a lock's address to what is counted of it.
+// Maps a lock's address to its counts.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ namespace lockswap::profile {
 // Returns nullptr if there are too many locks.
 [[gnu::noinline]] Object* add_object(std::uint64_t address, std::size_t from) noexcept;
 
-// Decides, by the stack of this call, which class the object is of. by_init: it begins here.
+// Decides by the stack of this call which class the object belongs to. by_init: the object begins
+// with this call.
 [[gnu::noinline]] std::uint32_t decide(Thread& t, Object& o, Kind kind, const void* caller,
                                        bool by_init) noexcept;
 
@@ -31,7 +32,7 @@ inline std::size_t place_of_object(std::uint64_t address) noexcept {
 }
 
 inline Object* find_object(std::uint64_t address) noexcept {
-  // relaxed: an address, once there, stays; the rest of the object is zeroes or atomic.
+  // relaxed: an address stays once it is stored, and the rest of the object is zero or atomic.
   const std::size_t first = place_of_object(address);
   Object& o = world().objects[first];
   if (o.address.load(relaxed) == address) [[likely]]
@@ -39,7 +40,7 @@ inline Object* find_object(std::uint64_t address) noexcept {
   return add_object(address, first);
 }
 
-// Returns nullptr if no thread has asked for it.
+// Returns nullptr if no thread has looked it up yet.
 inline Object* known_object(std::uint64_t address) noexcept {
   const std::size_t first = place_of_object(address);
   for (std::size_t i = 0; i < kMostProbes; ++i) {
@@ -51,7 +52,7 @@ inline Object* known_object(std::uint64_t address) noexcept {
   return nullptr;
 }
 
-// One lock, and where this thread counts for it.
+// A lock, and where this thread counts for it.
 struct Seen {
   Object* object;
   std::uint32_t number;  // of the class
@@ -65,7 +66,7 @@ inline Seen see(Thread& t, const void* lock, const void* caller) noexcept {
     record().dropped.objects.fetch_add(1, relaxed);  // relaxed: a count
     return {};
   }
-  std::uint32_t what = o->what.load(relaxed);  // relaxed: classes are in the file for good
+  std::uint32_t what = o->what.load(relaxed);  // relaxed: classes stay in the file
   if (!Object::is_of(what, kKind)) [[unlikely]]
     what = decide(t, *o, kKind, caller, false);
   const std::uint32_t number = Object::number_in(what);
@@ -76,19 +77,20 @@ inline Seen see(Thread& t, const void* lock, const void* caller) noexcept {
   return {o, number, tally};
 }
 
-// What the thread needs to count this lock again.
+// Stores what the thread needs to count this lock again.
 template <Kind kKind>
 inline void note_recent(Thread& t, const Seen& seen, const void* lock, Mode mode) noexcept {
-  // A look at an unknown kind of lock says nothing, so the short way isn't for it.
+  // The state of an unknown kind of lock can't be read, so the short path does not apply.
   if (seen.tally == nullptr || !Looks::are_known()) return;
   const std::uint64_t key = Recent::key_of(lock, kKind, mode);
-  // A signal handler finds it whole or not at all: while this is written, it keeps away.
+  // A signal handler finds the entry whole or not at all, because it does nothing while the thread
+  // is in its bookkeeping.
   t.recent[Recent::place_of(key)] = {key, seen.object,
                                      &seen.tally->mode[static_cast<std::uint32_t>(mode)],
                                      Object::packed(seen.number, kKind)};
 }
 
-// The same as see, for a lock that the thread took lately. Returns false if it is to be seen.
+// The same as see, for a lock that the thread took recently. Returns false if see must be called.
 template <Kind kKind>
 [[gnu::always_inline]] inline bool find_recent(const Me& m, const void* lock, Mode mode,
                                                const Recent*& recent) noexcept {
@@ -96,7 +98,7 @@ template <Kind kKind>
     return false;
   const std::uint64_t key = Recent::key_of(lock, kKind, mode);
   recent = &m.thread->recent[Recent::place_of(key)];
-  asm("" : "+r"(recent));  // else the compiler carries what it is made of, and makes it again
+  asm("" : "+r"(recent));  // keeps the compiler from computing the address again
   if (recent->key != key) [[unlikely]]
     return false;
   // relaxed: as in see

@@ -1,5 +1,5 @@
 // The functions of condition variables. A wait releases a mutex and acquires it again, so a hold
-// ends and another one begins, also where a cancellation ends the wait.
+// ends and another one begins, even if a cancellation ends the wait.
 #include "profile/acquire.h"
 #include "profile/cancelled.h"
 #include "profile/locks.h"
@@ -15,7 +15,7 @@ std::uint64_t acquisitions_of(const Seen& mutex) noexcept {
   return mutex.tally == nullptr ? 0 : mutex.tally->mode[0].acquisitions;
 }
 
-// What is to be done before a wait.
+// Called before a wait.
 std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* caller,
                               bool has_deadline, const CallMark& mark) noexcept {
   Entry entry;
@@ -25,7 +25,7 @@ std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* call
   const bool in_vain = t->woken.cond == c && t->woken.acquisitions == acquisitions_of(m);
   t->woken = {};
   Release* const release = end_and_announce(*t, m, mutex, caller);
-  if (release != nullptr && m.object != nullptr)  // there is none without an object
+  if (release != nullptr && m.object != nullptr)  // without an object there is no release
     locate_release(*t, *m.object, *release, caller);
   if (t->pending.object != nullptr) charge_pending(*t, false);
   const Seen seen = see<Kind::cond>(*t, c, caller);
@@ -35,7 +35,7 @@ std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* call
   t->live->begin_wait(c, mutex, now, caller, take_stack(*t, caller, now), seen.number, 0,
                       has_deadline);
   if (seen.object != nullptr) {
-    // relaxed, both: a signal that does not see them comes without the mutex, and is not charged.
+    // relaxed, both: a signal that does not see them is sent without the mutex, and is not charged.
     seen.object->mutex.store(m.object, relaxed);
     seen.object->waiters.fetch_add(1, relaxed);
   }
@@ -50,16 +50,16 @@ void count_cond_wait(const Seen& seen, std::uint64_t ns, bool has_timed_out) noe
   if (has_timed_out) ++seen.tally->timeouts;
 }
 
-// Returns whether no other thread is on its way to the mutex, as far as one knows: a guess that
-// says which release is charged. relaxed, all.
+// Returns whether, as far as this library knows, no other thread is about to acquire the mutex.
+// This guess decides which release is charged. relaxed, all.
 bool leave_cond(Object* o) noexcept {
   if (o == nullptr) return true;
-  // A child that a signal handler forked meanwhile has counted nobody.
+  // A child that a signal handler forked meanwhile has no counts.
   if (o->waiters.load(relaxed) == 0) return true;
   return o->waiters.fetch_sub(1, relaxed) == 1 || o->was_for_all.load(relaxed) == 0;
 }
 
-// The signal ended the wait for the condition. What follows is a wait for the mutex, if another
+// Charges the signal for the wait until the condition. The rest is a wait for the mutex, if another
 // thread released that later.
 void charge_cond_wait(Thread& t, const Seen& seen, const Seen& mutex, std::uint64_t begin,
                       std::uint64_t end, const void* caller) noexcept {
@@ -87,7 +87,7 @@ void charge_cond_wait(Thread& t, const Seen& seen, const Seen& mutex, std::uint6
   charge_wait(t, for_mutex);
 }
 
-// error: ECANCELED if a cancellation ended it; the thread has the mutex then, too.
+// error: ECANCELED if a cancellation ended the wait. Then too the thread has the mutex.
 void end_cond_wait(const void* c, const void* mutex, const void* caller, std::uint64_t begin,
                    int error) noexcept {
   const std::uint64_t end = Ticks::now();
@@ -102,12 +102,12 @@ void end_cond_wait(const void* c, const void* mutex, const void* caller, std::ui
     if (m.object != nullptr && is_last && (m.object->waiters.load(relaxed) & Object::kWoken) != 0)
       m.object->waiters.fetch_and(~Object::kWoken, relaxed);
   }
-  // After another error the thread never let go of the mutex, or does not have it.
+  // After any other error the thread never released the mutex, or does not have it.
   if (!is_acquired(error) && error != ETIMEDOUT && error != ECANCELED) return;
   if (begin != 0 && error != ECANCELED) {
     count_cond_wait(seen, Ticks::ns_between(begin, end), error == ETIMEDOUT);
     if (error != ETIMEDOUT) charge_cond_wait(*t, seen, m, begin, end, caller);
-    // relaxed: the last signal, whichever ended this wait
+    // relaxed: the last signal, which may not be the one that ended this wait
     const bool with_all = seen.object != nullptr && seen.object->was_for_all.load(relaxed) != 0;
     if (error != ETIMEDOUT && with_all && seen.tally != nullptr) {
       ++seen.tally->mode[0].woken_with_all;
@@ -128,8 +128,8 @@ int wait_on_cond(const void* c, const void* mutex, const void* caller, bool has_
   return error;
 }
 
-// Its mode says what it meant for the waiters: `shared` is a signal to one of several, so the
-// others had nothing to do; `exclusive` one that all were waiting for.
+// The mode says how the signal affected the waiters: `shared` is a signal to one of several, so the
+// others had nothing to do, and `exclusive` one that all were waiting for.
 template <class Signal>
 int signal_cond(const void* c, const void* caller, bool to_all, Signal signal) noexcept {
   Entry entry;
@@ -141,7 +141,7 @@ int signal_cond(const void* c, const void* caller, bool to_all, Signal signal) n
     if (to_all) ++seen.tally->broadcasts;
   }
   const std::uint64_t now = Ticks::now();
-  // relaxed, all: a thread that began to wait under the mutex is seen by a signal under it.
+  // relaxed, all: a signal sent under the mutex sees threads that began to wait under it.
   const std::uint32_t waiters = seen.object == nullptr ? 0 : seen.object->waiters.load(relaxed);
   t->live->note_signal(c, caller, now, waiters == 1 || (to_all && waiters != 0));
   if (waiters == 0) return signal();
@@ -168,7 +168,8 @@ int destroy_cond(const void* c, const void* caller, Destroy destroy) {
     Thread* const t = entry.thread();
     const Object* const o =
         t == nullptr ? nullptr : known_object(reinterpret_cast<std::uint64_t>(c));
-    // relaxed, both: a thread that begins to wait now makes a mistake that isn't seen.
+    // relaxed, both: a thread that begins to wait now is a bug in the program, which isn't noticed
+    // here.
     if (o != nullptr && Object::is_of(o->what.load(relaxed), Kind::cond) &&
         o->waiters.load(relaxed) != 0) {
       const Seen seen = see<Kind::cond>(*t, c, caller);

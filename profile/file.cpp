@@ -22,14 +22,14 @@ constexpr std::uint32_t rounded(std::size_t bytes) noexcept {
   return static_cast<std::uint32_t>((bytes + kChunk - 1) / kChunk * kChunk);
 }
 
-// The whole of what the file may become is mapped.
+// Maps as much as the file may grow to.
 constexpr recording::FileKind kFile{.format = kFormat,
                                     .blocks = rounded(sizeof(Record)),
                                     .mapped = kMostBytes,
                                     .before = "/",
                                     .behind = ".lockprof"};
 
-// Returns how often threads of this process have yielded their processors by themselves.
+// Returns how often threads of this process have voluntarily given up their processors.
 std::uint64_t slept() noexcept {
   rusage used{};
   raw_syscall(SYS_getrusage, RUSAGE_SELF, reinterpret_cast<long>(&used));
@@ -55,13 +55,13 @@ bool grow(Record& r) noexcept {
   return true;
 }
 
-// Names in brackets are the kernel's, but for "[anon:...]", which the program gave. A file of
-// memfd_create is how some compilers write code that they may not write where it runs.
+// Names in brackets are the kernel's, except "[anon:...]", which the program chose. Some compilers
+// use a file of memfd_create for code that they may not write where it runs.
 bool is_in_no_file(const char* path) noexcept {
   return path[0] == 0 || std::strncmp(path, "[a", 2) == 0 || std::strncmp(path, "/memfd:", 7) == 0;
 }
 
-// At the end of the process, since it reads about all mappings.
+// Called at the end of the process, because it reads /proc/self/maps.
 void note_made_code(Record& r) noexcept {
   std::uint32_t count = 0;
   recording::Mappings mappings;
@@ -126,7 +126,7 @@ Live* new_live_in_file() noexcept {
   if (at == 0) return nullptr;
   Live* const live = at_offset<Live>(at);
   live->next = record().live.load(relaxed);
-  record().live.store(at, release);  // pairs with the reader's look
+  record().live.store(at, release);  // pairs with the reader's load
   return live;
 }
 

@@ -1,4 +1,4 @@
-// The file of a profiled process, and memory in it.
+// The file of a profiled process, and memory allocation in it.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,24 @@
 
 namespace lockswap::profile {
 
-// Files are FOLDER/<pid>.<n>.lockprof. Returns false if none can be made there; nothing is recorded
-// then.
+// Opens FOLDER/<pid>.<n>.lockprof. Returns false if the file can't be made, and then nothing is
+// recorded.
 bool open_file(const char* folder) noexcept;
-// Called in a forked child. Opens a new file in place of the parent's, which stays as it is.
+// Called in a forked child. Opens a new file in place of the parent's, which is left as it is.
 bool reopen_file() noexcept;
 void close_file() noexcept;
 
-// nullptr until the file is open; then it stays where it is.
+// nullptr until the file is open. Never moves afterwards.
 inline constinit Record* the_record = nullptr;
 inline Record& record() noexcept { return *the_record; }
 
-// Zeroed memory in the file; 0: it is used up. Under the world's guard.
+// Returns the offset of zeroed memory in the file, or 0 if the file is full. Called under the
+// world's guard.
 std::uint32_t take_bytes(std::uint32_t bytes) noexcept;
-// A new one in the file, of no thread yet; nullptr if it is used up. Under the world's guard.
+// Returns a new Live in the file, which belongs to no thread yet, or nullptr if the file is full.
+// Called under the world's guard.
 Live* new_live_in_file() noexcept;
-// There was none once, so there will be none.
+// Returns whether an allocation has failed. Then later ones fail as well.
 bool is_full() noexcept;
 
 template <class T>

@@ -1,8 +1,8 @@
-// What a thread holds and what it waits for at this moment, in the file: `lockswap why` reads it
-// while the process hangs, without a word to it, and what a killed one left.
+// What each thread holds and waits for at this moment, in the file. `lockswap why` reads it while
+// the process hangs, without its help, or after it was killed.
 //
-// The thread alone writes, and the reader stops nobody. A thread that waits changes nothing, so
-// what is the same in two looks, with the same beginning of the wait, is true for the time between.
+// Only the thread itself writes, and the reader stops nobody. A waiting thread changes nothing. So
+// what is the same in two reads, with the same start of the wait, was true during the time between.
 #pragma once
 
 #include <algorithm>
@@ -17,21 +17,22 @@
 namespace lockswap::profile {
 
 inline constexpr std::uint32_t kMostHolds = 64;
-inline constexpr std::uint32_t kMostWaits = 3;  // signal handlers wait inside of waits
+inline constexpr std::uint32_t kMostWaits = 3;  // signal handlers may wait inside waits
 inline constexpr std::uint32_t kSignals = 16;
 
-// relaxed, all fields here: `held` and `waiting` are stored behind them, with release, and a second
-// look finds what changed meanwhile.
+// relaxed, all fields here: `held` and `waiting` are stored after them with release, and a second
+// read finds what changed meanwhile.
 struct Hold {
   NativeAtomic<std::uint64_t> address;
-  NativeAtomic<std::uint64_t> caller;  // what the function that acquired it returns to
-  NativeAtomic<std::uint64_t> what;    // the number of its class above, how it is held below
-  NativeAtomic<std::uint64_t> object;  // what the process itself knows of the lock, by its address
-  NativeAtomic<std::uint64_t> since;   // ticks; of a hold that is not timed it is an older one's
+  NativeAtomic<std::uint64_t> caller;  // the return address of the function that acquired it
+  // The class number in the upper half, how it is held in the lower.
+  NativeAtomic<std::uint64_t> what;
+  NativeAtomic<std::uint64_t> object;  // the process's own Object for the lock
+  NativeAtomic<std::uint64_t> since;   // ticks; if the hold is not timed, that of an older one
 
-  // The mode, and: kSampled: it counts in the histogram. kWaited: the thread has waited for another
-  // lock since. kSplit: its processor time at the beginning is in Thread::split. kTimed: `since` is
-  // known.
+  // The mode, and flags: kSampled: counts in the histogram. kWaited: the thread has waited for
+  // another lock since. kSplit: Thread::split has its processor time at the beginning. kTimed:
+  // `since` is known.
   static constexpr std::uint32_t kSampled = 4, kWaited = 8, kSplit = 16, kTimed = 32, kModes = 3;
 
   static constexpr std::uint64_t packed(std::uint32_t number, std::uint32_t how) noexcept {
@@ -41,7 +42,7 @@ struct Hold {
   std::uint32_t number() const noexcept {
     return static_cast<std::uint32_t>(what.load(relaxed) >> 32);
   }
-  // 0: it is not timed.
+  // Returns 0 if it is not timed.
   std::uint64_t begin() const noexcept { return (how() & kTimed) != 0 ? since.load(relaxed) : 0; }
 
   void copy(const Hold& from) noexcept {
@@ -55,16 +56,16 @@ struct Hold {
 
 struct Waiting {
   NativeAtomic<std::uint64_t> address;
-  NativeAtomic<std::uint64_t> mutex;  // of a condition variable's wait, else 0
+  NativeAtomic<std::uint64_t> mutex;  // in a wait for a condition variable; otherwise 0
   NativeAtomic<std::uint64_t> since;  // ticks
   NativeAtomic<std::uint64_t> caller;
-  NativeAtomic<std::uint32_t> stack;  // 0: it was not taken, `caller` is all there is
+  NativeAtomic<std::uint32_t> stack;  // 0: not unwound, so `caller` is all that is known
   NativeAtomic<std::uint32_t> number;
-  NativeAtomic<std::uint32_t> mode;          // a Mode, and one of those below
-  NativeAtomic<std::uint32_t> has_deadline;  // 1: the call ends at a point in time
+  NativeAtomic<std::uint32_t> mode;          // a Mode, and a flag below
+  NativeAtomic<std::uint32_t> has_deadline;  // 1: the call has a deadline
 
-  // kLeft: the thread left the call without coming back. kDestroys: it destroys a condition
-  // variable, and waits for those that wait there.
+  // kLeft: the thread left the call without returning. kDestroys: it destroys a condition variable,
+  // and waits for the threads that wait there.
   static constexpr std::uint32_t kLeft = 4, kDestroys = 8;
 
   bool is_left() const noexcept { return (mode.load(relaxed) & kLeft) != 0; }
@@ -80,30 +81,32 @@ struct Waiting {
   }
 };
 
-// The thread's last signal or broadcast of a condition variable; another one may take its place.
+// The thread's last signal or broadcast of a condition variable. Another thread's may take its
+// place.
 struct Signalled {
   NativeAtomic<std::uint64_t> address;
   NativeAtomic<std::uint64_t> at;  // ticks
   NativeAtomic<std::uint64_t> caller;
-  // Ticks: the last one that reached all who waited, as a broadcast, or one to a single thread.
+  // Ticks: the last one that reached all waiting threads: a broadcast, or a signal to the only one.
   NativeAtomic<std::uint64_t> reached_all_at;
-  NativeAtomic<std::uint32_t> tid;  // the record may be another thread's by now
+  NativeAtomic<std::uint32_t> tid;  // whose it was: the record may be another thread's by now
   NativeAtomic<std::uint32_t> count;
 };
 
 struct Live {
-  std::uint32_t next;               // its offset; 0 = the last one
-  NativeAtomic<std::uint32_t> tid;  // 0: of no thread
+  std::uint32_t next;               // its offset; 0: this is the last one
+  NativeAtomic<std::uint32_t> tid;  // 0: unused
   NativeAtomic<std::uint32_t> held;
   NativeAtomic<std::uint32_t> waiting;
-  NativeAtomic<std::uint64_t> self;  // what pthread_self says: a join waits for that
-  // The outermost first. The first one may be a wait that the thread left: the last such.
+  NativeAtomic<std::uint64_t> self;  // pthread_self(), which a join waits for
+  // The outermost first. The first one may be the latest wait that the thread left without
+  // returning.
   Waiting wait[kMostWaits];
   Signalled signalled[kSignals];
   Hold hold[kMostHolds];
-  NativeAtomic<std::uint64_t> name[2];  // as the kernel has it; of a thread that has ended
-  // 0: a thread of this process. Else one of that process, which this one was forked from: what it
-  // held at the fork.
+  NativeAtomic<std::uint64_t> name[2];  // the kernel's name of a thread that has ended
+  // 0: a thread of this process. Otherwise a thread of that ancestor process, with what it held at
+  // the fork.
   NativeAtomic<std::uint32_t> process;
 
   void begin_wait(const void* object, const void* mutex_of_it, std::uint64_t now,
@@ -122,16 +125,17 @@ struct Live {
       w.mode.store(mode, relaxed);
       w.has_deadline.store(has_deadline ? 1 : 0, relaxed);
     }
-    waiting.store(n + 1, release);  // pairs with the reader's look
+    waiting.store(n + 1, release);  // pairs with the reader's loads
   }
-  // The index of the first wait that the thread is still in: 1 if the one before was left, else 0.
+  // Returns the index of the first wait that the thread is still in: 1 if it left the one before,
+  // otherwise 0.
   std::uint32_t first_wait() const noexcept {
     return waiting.load(relaxed) != 0 && wait[0].is_left() ? 1 : 0;
   }
-  // The thread isn't in the waits from the n-th on any more, and did not come back from them.
+  // Ends the waits from the n-th on, which the thread left without returning.
   void leave_waits(std::uint32_t n) noexcept {
     const std::uint32_t last = std::min(waiting.load(relaxed), kMostWaits) - 1;
-    if (n > first_wait()) {  // it is in another one, in which a handler runs
+    if (n > first_wait()) {  // it is in another wait, in which a handler runs
       waiting.store(n, relaxed);
       return;
     }
@@ -145,7 +149,7 @@ struct Live {
   }
   void end_wait() noexcept {
     const std::uint32_t n = waiting.load(relaxed);
-    waiting.store(n == 0 ? 0 : n - 1, relaxed);  // relaxed: the reader looks twice
+    waiting.store(n == 0 ? 0 : n - 1, relaxed);  // relaxed: the reader reads twice
   }
 
   // Called by the thread itself.
@@ -176,7 +180,7 @@ struct Live {
     s.count.store(s.count.load(relaxed) + 1, relaxed);
   }
 };
-// Version 7 ends at `name`, with zeros until the next multiple of 64.
+// In version 7, Live ends at `name`, with zeroes until the next multiple of 64.
 static_assert(sizeof(Live) <= 3392 && offsetof(Live, name) == 3368);
 
 }  // namespace lockswap::profile

@@ -1,5 +1,5 @@
-// The functions of mutexes and reader-writer locks, with a profile of them. What they stand before
-// is whatever was chosen: glibc's own, ours, each by a policy, counted or not.
+// The functions of mutexes and reader-writer locks, with a profile of them. The functions behind
+// them are whatever was chosen: glibc's own or ours, by a policy or not, counted or not.
 #include "profile/locks.h"
 
 #include "platform/looks.h"

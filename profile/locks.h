@@ -1,4 +1,4 @@
-// Tables of functions that profile what stands behind them.
+// Tables of functions that profile the functions behind them.
 #pragma once
 
 #include "platform/system_mutex.h"
@@ -6,7 +6,7 @@
 
 namespace lockswap::profile {
 
-// Each once, at start-up.
+// Each may be called once, at start-up.
 MutexOps over_mutex(const MutexOps& behind) noexcept;
 RwOps over_rwlock(const RwOps& behind) noexcept;
 CondOps over_cond(const CondOps& behind) noexcept;

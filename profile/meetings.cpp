@@ -1,4 +1,4 @@
-// Semaphores, barriers and joins. What a cancellation ends is no wait any more.
+// Semaphores, barriers and joins. A wait that a cancellation ends is not counted.
 #include "profile/meetings.h"
 
 #include <cerrno>
@@ -21,7 +21,7 @@ void begin_meeting(Thread& t, const Seen& seen, const void* what, std::uint64_t 
   t.live->begin_wait(what, nullptr, now, caller, take_stack(t, caller, now), seen.number, 0,
                      has_deadline);
   Object& o = *seen.object;
-  // relaxed, both: a thread that ends the wait before it sees them ends it soon.
+  // relaxed, both: a thread that ends the wait before it sees them does so soon.
   if (o.waiters.fetch_add(1, relaxed) == 0) o.waits_since.store(now, relaxed);
 }
 
@@ -45,8 +45,9 @@ void count_meeting(Thread& t, const Seen& seen, std::uint64_t begin, const void*
 
 enum class End { met, timed_out, other };
 
-// `wait` may sleep, `end_of` says what its result and errno mean. `expected`: a look said that it
-// has to wait. Between them the thread is not in its bookkeeping, so signal handlers may use it.
+// `wait` may sleep, and `end_of` interprets its result and errno. `expected`: the object's state
+// said that the thread must wait. The thread is not in its bookkeeping during `wait`, so signal
+// handlers may use it.
 template <bool kTimed = false, class Wait, class EndOf>
 int wait_here(Entry& entry, const Seen& seen, const void* caller, bool expected, Wait wait,
               EndOf end_of) {
@@ -55,7 +56,7 @@ int wait_here(Entry& entry, const Seen& seen, const void* caller, bool expected,
   const Ref before = last_release(*seen.object, Mode::exclusive);
   const CallMark mark;
   Thread& mine = *entry.thread();
-  // relaxed: an address, once there, stays.
+  // relaxed: an address stays once it is stored.
   begin_meeting(mine, seen, reinterpret_cast<const void*>(seen.object->address.load(relaxed)),
                 begin, caller, kTimed, mark);
   entry.leave();
@@ -70,7 +71,7 @@ int wait_here(Entry& entry, const Seen& seen, const void* caller, bool expected,
   });
   const int error = errno;
   Thread* const t = entry.again();
-  if (process == world().number) {  // else a handler forked, and nothing of this is the child's
+  if (process == world().number) {  // otherwise a handler forked, and none of this is the child's
     end_wait();
     const End end = t == nullptr ? End::other : end_of(result, error);
     if (end == End::met) {
@@ -88,7 +89,7 @@ int wait_here(Entry& entry, const Seen& seen, const void* caller, bool expected,
   return result;
 }
 
-// A call that need not wait, as a look says. It may be a cancellation point all the same.
+// A call that need not wait, by the object's state. It may still be a cancellation point.
 template <Kind kKind, class Call>
 int call_at_once(Entry& entry, const void* object, const void* caller, Call call) {
   entry.leave();
@@ -137,11 +138,11 @@ int wait_for_semaphore(sem_t* s, const void* caller, Wait wait) {
     return call_at_once<Kind::semaphore>(entry, s, caller, wait);
   return wait_here<kTimed>(entry, seen, caller, !is_open, wait, [](int result, int error) {
     if (result == 0) return End::met;
-    return error == ETIMEDOUT ? End::timed_out : End::other;  // a signal interrupts, too
+    return error == ETIMEDOUT ? End::timed_out : End::other;  // a signal may interrupt too
   });
 }
 
-// Like a signal: one to one of several waiting threads found the others without work.
+// Like a signal: a post to one of several waiting threads leaves the others without work.
 template <class Post>
 int post_semaphore(sem_t* s, const void* caller, Post post) {
   Entry entry;
@@ -180,7 +181,7 @@ int wait_at_barrier(pthread_barrier_t* b, const void* caller, Wait wait) {
     entry.leave();
     return wait();
   }
-  // relaxed, both: if two arrive at the same time, either may be called the last one.
+  // relaxed, both: if two threads arrive at the same time, either may count as the last one.
   const std::uint32_t count = seen.object->was_for_all.load(relaxed);
   const std::uint32_t arrived = seen.object->arrived.fetch_add(1, relaxed) + 1;
   if (count == 0 || arrived % count != 0)
@@ -214,8 +215,8 @@ int join_thread(pthread_t thread, const void* caller, Join join) {
                         ? call_at_once<Kind::join>(entry, object, caller, join)
                         : wait_here(entry, seen, caller, true, join,
                                     [](int e, int) { return e == 0 ? End::met : End::other; });
-  // The next thread with this number is another one, and may be joined elsewhere.
-  if (is_recording()) seen.object->what.store(0, relaxed);  // relaxed: a guess of its name
+  // The next thread with this pthread_t is another one, and may be joined elsewhere.
+  if (is_recording()) seen.object->what.store(0, relaxed);  // relaxed: only a guess
   return error;
 }
 

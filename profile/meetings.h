@@ -1,5 +1,5 @@
-// Semaphores, barriers and joins: what threads wait at beside locks. Nobody holds these; a wait is
-// charged to the thread that posts, that arrives last, that ends.
+// Semaphores, barriers and joins: what threads wait at besides locks. Nobody holds these. A wait is
+// charged to the thread that posts, arrives last, or ends.
 #pragma once
 
 #include "platform/system_waits.h"
@@ -8,10 +8,10 @@ namespace lockswap::profile {
 
 struct Thread;
 
-// Once, at start-up.
+// May be called once, at start-up.
 WaitOps over_waits(const WaitOps& behind) noexcept;
 
-// At the end of a thread that takes locks, for those that wait to join it.
+// Called at the end of a thread that takes locks, for threads that wait to join it.
 void announce_end(Thread& t) noexcept;
 
 }  // namespace lockswap::profile

@@ -10,20 +10,20 @@ namespace {
 
 struct HeldAtFork {
   std::uint64_t address, caller, since;
-  std::uint64_t self;  // of its thread
+  std::uint64_t self;  // its thread's
   std::uint32_t how, tid, process;
 };
 
 constexpr std::uint32_t kMostKept = 64;
 constinit HeldAtFork kept[kMostKept] = {};
 constinit std::uint32_t kept_count = 0;
-constinit std::uint32_t process = 0;  // which one this is, or at a fork: the one that forked
+constinit std::uint32_t process = 0;  // this process; during a fork, the one that forked
 
-// The first Live of the list at `at` or behind it; nullptr if there is none.
+// Returns the first Live of the list that starts at `at`, or nullptr if it is empty.
 Live* live_at(std::uint32_t at) noexcept { return at == 0 ? nullptr : at_offset<Live>(at); }
 Live* first_live() noexcept { return live_at(record().live.load(acquire)); }  // pairs with new_live
 
-// relaxed, all: the parent goes on meanwhile, so a hold that changes just now may be missed.
+// relaxed, all: the parent goes on meanwhile, so a hold that changes at this moment may be missed.
 void keep(const Live& live) noexcept {
   const std::uint32_t tid = live.tid.load(relaxed), of = live.process.load(relaxed);
   const std::uint32_t held = tid == 0 ? 0 : std::min(live.held.load(acquire), kMostHolds);
@@ -45,7 +45,8 @@ void keep(const Live& live) noexcept {
 void note_whose_file() noexcept { process = record().head.pid; }
 
 void keep_holds_of_parent() noexcept {
-  // Without a file of its own the parent has taken no lock, so what it was left is the child's.
+  // If the parent had no file of its own, it has taken no lock, and what it inherited is the
+  // child's.
   if (record().head.pid == process) {
     kept_count = 0;
     for (const Live* live = first_live(); live != nullptr; live = live_at(live->next))
@@ -60,7 +61,7 @@ void write_holds_of_parent() noexcept {
     if (live == nullptr) return;
     const HeldAtFork& first = kept[i];
     std::uint32_t held = 0;
-    // relaxed, all: the thread's number is stored behind them.
+    // relaxed, all: the thread's id is stored after them.
     for (; i < kept_count && held < kMostHolds; ++i) {
       const HeldAtFork& from = kept[i];
       if (from.tid != first.tid || from.process != first.process) break;
@@ -73,7 +74,7 @@ void write_holds_of_parent() noexcept {
     live->held.store(held, relaxed);
     live->self.store(first.self, relaxed);
     live->process.store(first.process, relaxed);
-    live->tid.store(first.tid, release);  // pairs with the look of another process
+    live->tid.store(first.tid, release);  // pairs with the load in another process
   }
 }
 

@@ -1,16 +1,16 @@
-// The locks that threads held when this process was forked. In its memory they are taken, and of
-// those threads it has only the one that forked, under another number.
+// The locks that threads held when this process was forked. They are locked in its memory, but of
+// those threads only the one that forked exists here, with another id.
 #pragma once
 
 namespace lockswap::profile {
 
-// When a file is opened, by the process itself.
+// Called when the process itself opens a file.
 void note_whose_file() noexcept;
-// Called in a forked child, while the file that is mapped is still an ancestor's.
+// Called in a forked child, while an ancestor's file is still mapped.
 void keep_holds_of_parent() noexcept;
-// When the child has a file of its own.
+// Called when the child has its own file.
 void write_holds_of_parent() noexcept;
-// The child has released the lock, or made another one there.
+// Called when the child has released the lock, or has made another one there.
 void forget_hold_of_parent(const void* lock) noexcept;
 
 }  // namespace lockswap::profile

@@ -1,10 +1,10 @@
 // lockswap-profile-read FILE...: prints the records that profiled processes left, as JSON on
-// stdout. Exit status 2 if a file is no record of this version or the one before. The process may
-// still run.
+// stdout. The exit status is 2 if a file is not a record of this version or the one before. The
+// processes may still be running.
 //
-// lockswap-profile-read --live FILE: what the threads of a running process hold and wait for. It
-// looks twice, so that this is true for the time between; once if the process has ended.
-// The history of waits is left out, as it is long: --live-with-history has it.
+// lockswap-profile-read --live FILE: prints what the threads of a running process hold and wait
+// for. It reads twice, so that this is true for the time between, and once if the process has
+// ended. The history of waits is left out because it is long; --live-with-history includes it.
 
 #include <algorithm>
 #include <cstdio>
@@ -31,13 +31,13 @@ using Number = unsigned long long;
 
 Number number(const Word& w) { return w.load(relaxed); }
 
-// Version 8 had no history of waits. Its place is zero there.
+// Version 8 had no history of waits. There is a zero in its place.
 bool from_before(std::vector<char>&) {
   static_assert(kSchema == 9);
   return true;
 }
 
-// A record and what lies behind it. What a writer has just begun may be missing.
+// A record and what follows it. What a writer has only just begun may be missing.
 class File : public recording::RecordedFile {
  public:
   Result read(const char* path) { return RecordedFile::read(path, kFormat, from_before); }
@@ -112,7 +112,7 @@ struct ModeSum {
   }
 };
 
-// When threads waited, of all threads: in slots as wide as the widest of them has.
+// The waiting times of all threads, in slots as wide as the widest of theirs.
 class TimelineSum {
  public:
   void add(const Timeline& line) {
@@ -150,7 +150,7 @@ void lock(const File& file, std::uint32_t i, const Class& c) {
   Number threads = 0, failed = 0, timeouts = 0, signals = 0, broadcasts = 0, timed_out = 0;
   const std::uint32_t bytes = bytes_of_tally(c.kind);
   const auto* t = file.at<Tally>(c.tallies.load(acquire), bytes);
-  // A torn list must end, too.
+  // A torn list must end as well.
   for (std::uint32_t left = kMostBytes / bytes; t != nullptr && left-- != 0;
        t = file.at<Tally>(t->next, bytes)) {
     mode[0].add(t->mode[0], c.kind);
@@ -194,8 +194,8 @@ void pair(std::uint32_t i, const Pair& p) {
               number(p.waits), number(p.wait_ns), number(p.until_release_ns), number(p.most_ns));
 }
 
-// Prints the waits that are kept one by one as "waits_kept": begin, end, since when the hold kept
-// threads waiting, its end, pair, thread, holder's thread. "waits_charged" is how many there were.
+// Prints the stored waits as "waits_kept": begin, end, since when the hold kept threads waiting,
+// its end, pair, thread, the holder's thread. "waits_charged" is how many waits there were.
 void history(const File& file, bool with_entries) {
   using History = WaitHistory;
   const auto* const h = file.at<History>(file.record().history.load(acquire));
@@ -210,7 +210,7 @@ void history(const File& file, bool with_entries) {
     const History::Entry& e = block->entry[n % History::kBlock];
     const bool is_whole =
         number(e.number) == n + 1 && e.again.load(relaxed) == std::uint32_t(n + 1);
-    if (!is_whole) continue;  // another one is being written there
+    if (!is_whole) continue;  // another entry is being written there
     std::printf("%s[%llu,%llu,%llu,%llu,%u,%u,%u]", separator, number(e.begin_ns), number(e.end_ns),
                 number(e.kept_since_ns), number(e.released_ns), e.pair.load(relaxed),
                 e.tid.load(relaxed), e.holder_tid.load(relaxed));
@@ -219,8 +219,8 @@ void history(const File& file, bool with_entries) {
   std::printf("]");
 }
 
-// What the threads hold and wait for. Prints what two looks, some time apart, have in common. If
-// the process has ended, both are the same one.
+// Prints what the threads hold and wait for, as far as two reads with some time between agree. If
+// the process has ended, both are the same.
 class LiveThreads {
  public:
   LiveThreads(const File& first, const File& second, std::uint64_t now)
@@ -230,7 +230,7 @@ class LiveThreads {
   void print() const {
     std::printf(",\n\"threads_now\":[");
     const char* separator = "\n";
-    std::uint32_t left = kMostBytes / sizeof(Live);  // a torn chain must end, too
+    std::uint32_t left = kMostBytes / sizeof(Live);  // a torn chain must end too
     for (std::uint32_t at = first_.record().live.load(relaxed); left-- != 0;) {
       const auto* one = first_.at<Live>(at);
       const auto* two = second_.at<Live>(at);
@@ -246,7 +246,7 @@ class LiveThreads {
   }
 
  private:
-  // In ns before now; -1: not known.
+  // Returns ns before now, or -1 if unknown.
   long long age(std::uint64_t ticks) const {
     return ticks == 0 ? -1 : static_cast<long long>(Ticks::ns_between(ticks, now_));
   }

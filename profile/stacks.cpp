@@ -18,7 +18,7 @@ Place place_of_code(std::uint64_t return_address) noexcept {
   return recording::place_of_code(record().head, world().guard, return_address);
 }
 
-// Stacks lie in the file.
+// Access to stacks in the file.
 struct InFile {
   static auto& slots() noexcept { return record().stack_at; }
   static recording::Stack& at(std::uint32_t offset) noexcept {
@@ -40,7 +40,7 @@ void count_unwinding(std::uint64_t begin) noexcept {
   r.unwind_ns.fetch_add(Ticks::ns_between(begin, Ticks::now()), relaxed);
 }
 
-// Apart from what finds a known stack, so that this stays short.
+// A separate function, so that the search for a known stack stays short.
 [[gnu::noinline]] std::uint32_t take_new_stack(recording::KnownStack& known, const void* caller,
                                                std::uint64_t pointer) noexcept {
   const std::uint64_t begin = Ticks::now();
@@ -65,7 +65,7 @@ Place place_of(const void* object) noexcept {
   const auto pointer = number_of(__builtin_frame_address(0));
   recording::KnownStack& known = t.known.at(number_of(caller), pointer);
   if (known.is_still_valid(number_of(caller), pointer)) return known.stack;
-  // The lock may go by meanwhile: so some 2 % of the thread's time at most.
+  // Another thread may get the lock meanwhile, so this uses at most some 2 % of the thread's time.
   constexpr std::uint64_t kRestNs = 500'000;
   if (now != 0) {
     if (t.unwound_at != 0 && Ticks::ns_between(t.unwound_at, now) < kRestNs) return 0;

@@ -10,7 +10,7 @@
 namespace lockswap::profile {
 namespace {
 
-// The least of some rounds: what the processor does besides makes it only more.
+// The minimum of several rounds, because whatever else the processor does only adds time.
 constexpr int kRounds = 8, kPairsOfRound = 64;
 
 constinit pthread_mutex_t probe = PTHREAD_MUTEX_INITIALIZER;
@@ -29,7 +29,7 @@ std::uint64_t pairs_ns_256(const MutexOps& ops) noexcept {
   return least * 256 / kPairsOfRound;
 }
 
-constinit std::uint64_t began_ns = 0;  // of the processor time of the thread that starts
+constinit std::uint64_t began_ns = 0;  // processor time of the starting thread
 
 }  // namespace
 
@@ -43,14 +43,14 @@ bool begin(const char* folder, const recording::ModuleFunctions& functions) noex
 }
 
 void calibrate(const MutexOps& profiled, const MutexOps& behind) noexcept {
-  probe = PTHREAD_MUTEX_INITIALIZER;  // in a child a thread of the parent's may have it
-  // As in a long run: of the first ones more are timed.
+  probe = PTHREAD_MUTEX_INITIALIZER;  // in a child, a thread of the parent's may hold it
+  // As in a long run: among the first ones more are timed.
   for (int round = 0; round < 8; ++round)
     pairs_ns_256(profiled);
   const std::uint64_t with = pairs_ns_256(profiled), without = pairs_ns_256(behind);
   Record& r = record();
   r.pair_ns_256 = with > without ? with - without : 0;
-  // The profile of the above had one stack unwound.
+  // The calls above caused one stack to be unwound.
   const std::uint64_t unwound = r.unwound.load(relaxed);
   r.stack_ns = unwound == 0 ? 0 : r.unwind_ns.load(relaxed) / unwound;
   r.unwound.store(0, relaxed);
@@ -65,7 +65,7 @@ void forked() noexcept {
 }
 
 void end() noexcept {
-  // A child that has taken no lock has no file; the one that is mapped is its parent's.
+  // A child that has taken no lock has no file, and its parent's is still mapped.
   if (the_world == nullptr || !is_recording()) return;
   {
     const Entry entry;

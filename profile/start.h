@@ -1,4 +1,4 @@
-// A profile of all locks: LOCKSWAP_PROFILE.
+// Profiles all locks: LOCKSWAP_PROFILE.
 #pragma once
 
 #include "platform/system_mutex.h"
@@ -7,13 +7,14 @@
 
 namespace lockswap::profile {
 
-// Called at start-up, by one thread, when all tables are filled in. Returns false if nothing can be
-// recorded in the folder.
+// Called once at start-up, when all tables are filled in. Returns false if nothing can be recorded
+// in the folder.
 bool begin(const char* folder, const recording::ModuleFunctions& functions) noexcept;
-// What profiling itself costs, into the file: on objects of this library's own.
+// Measures what profiling itself costs, with objects of this library, and stores the result in the
+// file.
 void calibrate(const MutexOps& profiled, const MutexOps& behind) noexcept;
 
-// Called in a forked child, and at the end; without a profile they do nothing.
+// Called in a forked child, and when the process ends. They do nothing without a profile.
 void forked() noexcept;
 void end() noexcept;
 

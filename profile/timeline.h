@@ -1,6 +1,6 @@
-// When threads waited for locks: waiting by the time of day, as a fixed number of slots each. When
-// the run becomes longer than they reach, slots are added in pairs and are twice as wide: so a run
-// of any length has room, with what was long ago as fine as what is new.
+// When threads waited for locks: waiting time by wall-clock time, in a fixed number of slots. When
+// the run becomes longer than they cover, pairs of slots are merged, so slots are twice as wide. So
+// a run of any length fits, and its beginning has the same resolution as its end.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 
 namespace lockswap::profile {
 
-// Adds up a wait, from `begin` to `end` in ns since the process began. The one thread alone writes.
-// A process that is killed while slots are added leaves that thread's slots wrong.
+// Adds a wait from `begin` to `end`, in ns since the process began. Only one thread writes. If a
+// process is killed while slots are merged, that thread's slots are wrong.
 inline void add_wait(Timeline& line, std::uint64_t begin, std::uint64_t end) noexcept {
-  constexpr std::uint32_t kWidest = 56;  // some two years a slot: only a torn counter comes there
+  constexpr std::uint32_t kWidest = 56;  // about two years a slot, which only a torn value reaches
   while (end >> line.shift >= Timeline::kSlots) {
     if (line.shift == kWidest) return;
     for (std::uint32_t i = 0; i < Timeline::kSlots; ++i) {

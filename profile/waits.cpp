@@ -9,16 +9,16 @@
 namespace lockswap::profile {
 namespace {
 
-// A lock whose waits were long so often is expected to make its next waiter wait long.
+// The next waiter of a lock is expected to wait long if this many waits were long.
 constexpr std::uint32_t kMostExpected = 8;
-// The same for drawn holds.
+// The same for sampled holds.
 constexpr std::uint64_t kMostHoldsExpected = 8;
 
 constexpr Ref ref_to(const Thread& t, std::uint64_t number) noexcept {
   return std::uint64_t{t.place} << kRefShift | (number & ((std::uint64_t{1} << kRefShift) - 1));
 }
 
-// A release as its thread left it behind; false: it has made others since.
+// A release as its thread left it. look_up returns false if the thread has made others since.
 struct Found {
   std::uint64_t at = 0;
   std::uint64_t kept_since = 0;
@@ -34,8 +34,8 @@ bool look_up(Ref ref, Found& found) noexcept {
   if (number == 0 || t == nullptr) return false;
   const Release& r = t->release[number % kReleases];
   // acquire, all: each pairs with the release store of its value in announce_release or
-  // locate_release, so that a newer value comes with the newer number, which the second look at it
-  // finds.
+  // locate_release, so that a newer value comes with the newer number, which the second load of the
+  // number finds.
   if (r.number.load(acquire) != number) return false;
   found.at = r.at.load(acquire);
   found.kept_since = r.kept_since.load(acquire);
@@ -73,7 +73,7 @@ Pair* pair_for(const Pending& p, const Found& f) noexcept {
       pair.holder = f.stack;
       pair.waiter_mode = p.mode;
       pair.holder_mode = f.mode;
-      pair.ready.store(1, release);  // for a reader of the file while it is written
+      pair.ready.store(1, release);  // for a reader of the file, which may be running
       return &pair;
     }
     if (there == key) return &pair;
@@ -81,7 +81,7 @@ Pair* pair_for(const Pending& p, const Found& f) noexcept {
   return nullptr;
 }
 
-// relaxed, all: counts; the key says all that a chain is.
+// relaxed, all: counts; the key identifies the chain.
 void chain(std::uint32_t pair, const Cause& cause, const Pending& p, std::uint64_t at) noexcept {
   const std::uint64_t begin = std::max(p.begin, cause.begin);
   const std::uint64_t end = std::min({p.end, cause.end, at});
@@ -100,8 +100,8 @@ void chain(std::uint32_t pair, const Cause& cause, const Pending& p, std::uint64
   record().dropped.chains.fetch_add(1, relaxed);
 }
 
-// Allocates what lies at an offset when it is first used. Returns nullptr if there is no room.
-// Readers of the file follow the offset, too (read_main.cpp).
+// Returns what is at an offset, allocating it on first use, or nullptr if there is no room. Readers
+// of the file follow the offset too (read_main.cpp).
 template <class T>
 T* made_at(Offset& place) noexcept {
   std::uint32_t at = place.load(acquire);
@@ -114,13 +114,13 @@ T* made_at(Offset& place) noexcept {
   return at == 0 ? nullptr : at_offset<T>(at);
 }
 
-// The release of each store keeps an entry's fields after the zeroes in `number` and `again`, and
-// before the numbers there. This pairs with the copy of the file that read_main.cpp looks at.
+// The release stores keep an entry's fields between the zeroes in `number` and `again` and the new
+// numbers there. This pairs with the copy of the file that read_main.cpp makes.
 void keep_wait(const Thread& t, const Pending& p, const Found& f, std::uint32_t pair) noexcept {
   using History = WaitHistory;
   auto* const history = made_at<History>(record().history);
   if (history == nullptr) return;
-  const std::uint64_t number = history->count.fetch_add(1, relaxed);  // relaxed: a number
+  const std::uint64_t number = history->count.fetch_add(1, relaxed);  // relaxed: only a number
   auto* const block =
       made_at<History::Block>(history->block[number / History::kBlock % History::kBlocks]);
   if (block == nullptr) return;
@@ -128,14 +128,14 @@ void keep_wait(const Thread& t, const Pending& p, const Found& f, std::uint32_t 
     return ticks == 0 ? 0 : Ticks::ns_between(record().started_ticks, ticks);
   };
   History::Entry& e = block->entry[number % History::kBlock];
-  e.again.store(0, relaxed);  // relaxed, both: the stores behind them release them
+  e.again.store(0, relaxed);  // relaxed, both: the stores after them release them
   e.number.store(0, relaxed);
   e.begin_ns.store(ns(p.begin), release);
   e.end_ns.store(ns(p.end), release);
   e.kept_since_ns.store(ns(f.kept_since), release);
   e.released_ns.store(ns(f.at), release);
   e.pair.store(pair, release);
-  e.tid.store(t.live->tid.load(relaxed), release);  // relaxed: this thread's own
+  e.tid.store(t.live->tid.load(relaxed), release);  // relaxed load: only this thread writes it
   e.holder_tid.store(f.tid, release);
   e.number.store(number + 1, release);
   e.again.store(static_cast<std::uint32_t>(number + 1), release);
@@ -153,7 +153,8 @@ void charge(Thread& t, const Pending& p, const Found& f) noexcept {
   }
   pair->waits.fetch_add(1, relaxed);
   pair->wait_ns.fetch_add(ns, relaxed);
-  // Behind a long hold others held the lock, too: what is left after the last is the scheduler's.
+  // After a long hold others held the lock, too. The time after the last of these is the
+  // scheduler's.
   if (const std::uint64_t until = max_of(f.at, p.until); f.at != 0) {
     pair->until_release_ns.fetch_add(std::min(ns, Ticks::ns_between(p.begin, until)), relaxed);
   }
@@ -167,18 +168,18 @@ void charge(Thread& t, const Pending& p, const Found& f) noexcept {
     t.cause = {number, p.begin, p.end};
 }
 
-// The release that ended a wait is one that happened during it. Another one is of an earlier hold:
-// the lock's last holder did not see the waiter, or released it as a part of another call.
+// Returns whether the release happened during the wait. Otherwise it ended an earlier hold: the
+// lock's last holder did not see the waiter, or released the lock within another call.
 bool ended(const Pending& p, const Found& f) noexcept {
-  constexpr std::uint64_t kSkewNs = 1'000;  // of the processors' counters
+  constexpr std::uint64_t kSkewNs = 1'000;  // between the processors' counters
   return Ticks::ns_between(f.at, p.begin) <= kSkewNs && Ticks::ns_between(p.end, f.at) <= kSkewNs;
 }
 
 // Finds the release that ended the wait. Readers keep no reader waiting: one that is slow to wake
-// finds the releases of those that went in with it, and it was the writer before them that ended
-// its wait. Without such a writer it is the last release: the reader waited behind a writer that
-// then gave up. Threads that went in one after the other behind a long hold were kept by that hold,
-// and not by each other.
+// up finds the releases of those that got in with it, but the writer before them ended its wait. If
+// there is no such writer, it is the last release: the reader waited behind a writer that then gave
+// up. Threads that got in one after the other after a long hold were kept waiting by that hold, and
+// not by each other.
 void find_release(Pending& p) noexcept {
   const auto ended_by = [&p](Ref release) noexcept {
     Pending other = p;
@@ -202,12 +203,12 @@ void find_release(Pending& p) noexcept {
 void begin_timed_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, bool sampled,
                       const void* caller) noexcept {
   Live& live = *t.live;
-  const std::uint32_t held = live.held.load(relaxed);  // relaxed: this thread's own
+  const std::uint32_t held = live.held.load(relaxed);  // relaxed: only this thread writes it
   const std::uint64_t since = Ticks::now();
   std::uint32_t how = static_cast<std::uint32_t>(mode) | Hold::kTimed;
   if (sampled) {
     ModeTally& m = seen.tally->mode[static_cast<std::uint32_t>(mode)];
-    // 1 to 2 * period - 1, so that no rhythm of the program hides a hold.
+    // 1 to 2 * period - 1, so that no regularity in the program hides a hold.
     t.random = t.random * 1664525u + 1013904223u;
     m.next_drawn = m.acquisitions + 1 + (t.random >> 16) % (2 * hold_period(m.acquisitions) - 1);
     how |= Hold::kSampled;
@@ -216,12 +217,12 @@ void begin_timed_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, 
   Hold& h = live.hold[held];
   h.since.store(since, relaxed);  // relaxed: as the others
   write_hold(h, lock, seen, how, caller);
-  live.held.store(held + 1, release);  // pairs with the look of another process
+  live.held.store(held + 1, release);  // pairs with the load in another process
 }
 
 void rewrite_hold(Hold& h, std::uint64_t address, Object* object, std::uint64_t what,
                   const void* caller) noexcept {
-  // relaxed, all: this thread's own by now; another process that looks on looks twice.
+  // relaxed, all: only this thread writes it now, and another process reads twice.
   h.address.store(address, relaxed);
   h.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
   h.what.store(what, relaxed);
@@ -229,7 +230,7 @@ void rewrite_hold(Hold& h, std::uint64_t address, Object* object, std::uint64_t 
 }
 
 bool begin_split(Thread& t, const void* lock, std::uint64_t since) noexcept {
-  // A hold that never ended here, such as one that another thread released, must not stay.
+  // A hold that never ended here, for example because another thread released it, must not stay.
   if (t.split.address != 0 && holds_locks(t)) return false;
   t.split = {reinterpret_cast<std::uint64_t>(lock), since, thread_cpu_ns()};
   return true;
@@ -249,7 +250,7 @@ void end_split(Thread& t, ModeTally& m, const void* lock, std::uint64_t since, b
   if (!is_known) return;
   ++m.split_holds;
   m.split_ns += ns;
-  // The two clocks may differ a little.
+  // The two clocks may differ slightly.
   m.on_processor_ns += std::min(ns, thread_cpu_ns() - before);
 }
 
@@ -257,13 +258,13 @@ Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now, co
                           bool has_waited, std::uint64_t kept_since) noexcept {
   const std::uint64_t number = ++t.releases;
   Release& r = t.release[number % kReleases];
-  r.number.store(0, relaxed);  // relaxed: the stores behind it release it
+  r.number.store(0, relaxed);  // relaxed: the store after it releases it
   r.at.store(now, release);
   r.kept_since.store(kept_since, release);
   r.caller.store(reinterpret_cast<std::uint64_t>(caller), release);
   r.stack.store(kNotYet, release);
   r.mode.store(static_cast<std::uint32_t>(mode), release);
-  r.tid.store(t.live->tid.load(relaxed), release);  // relaxed: this thread's own
+  r.tid.store(t.live->tid.load(relaxed), release);  // relaxed load: only this thread writes it
   r.cause.store(has_waited ? t.cause.pair : 0, release);
   r.cause_begin.store(t.cause.begin, release);
   r.cause_end.store(t.cause.end, release);
@@ -278,7 +279,8 @@ Release& announce_end(Thread& t, Object& o, const EndedHold& hold, std::uint64_t
                       const void* caller) noexcept {
   const std::uint64_t waited_since = o.waits_since.load(relaxed);  // relaxed: a guess
   std::uint64_t kept_since = max_of(waited_since, hold.since);
-  // A hold that isn't timed began when the one before it ended, if threads have waited since then.
+  // A hold that isn't timed counts from the end of the one before it, if threads have waited since
+  // then.
   if (Found before; hold.since == 0 && look_up(o.release.load(acquire), before))
     kept_since = max_of(kept_since, before.at);
   Release& r = announce_release(t, o, hold.mode, now, caller, hold.waited, kept_since);
@@ -291,13 +293,13 @@ Release& announce_end(Thread& t, Object& o, const EndedHold& hold, std::uint64_t
 }
 
 void locate_release(Thread& t, const Object& o, Release& r, const void* caller) noexcept {
-  // relaxed, both: a guess. One frame will do for a short wait, and costs no unwinding.
+  // relaxed, both: a guess. One frame is enough for a short wait, and needs no unwinding.
   const bool whole =
       o.has_long_waits.load(relaxed) != 0 ||
       Ticks::ns_between(o.waits_since.load(relaxed), r.at.load(relaxed)) >= kThresholdNs / 2;
   const std::uint32_t stack = whole ? take_stack(t, caller) : stack_of(caller);
-  // A wait of this thread's own that could not be charged before the release: the thread that it
-  // waited for had not found out where it was. Until the stack is there, nobody looks at the cause.
+  // A wait of this thread could not be charged before the release, because the thread that it
+  // waited for had not found out where it was. Nobody reads the cause until the stack is stored.
   if (t.pending.object != nullptr && t.pending.holding && r.cause.load(relaxed) == 0) {
     charge_pending(t, false);
     r.cause_begin.store(t.cause.begin, release);
@@ -327,7 +329,7 @@ void leave_waits(Thread& t, std::uint32_t n) noexcept {
 }
 
 void look_for_left(Thread& t, const void* frame) noexcept {
-  const std::uint32_t now = t.live->waiting.load(relaxed);  // this thread's own
+  const std::uint32_t now = t.live->waiting.load(relaxed);  // relaxed: only this thread writes it
   std::uint32_t n = now;
   while (n > t.live->first_wait() && n <= kMostWaits && t.in_wait[n - 1] != nullptr &&
          CallMark::was_left(t.in_wait[n - 1], frame))
@@ -337,7 +339,7 @@ void look_for_left(Thread& t, const void* frame) noexcept {
 
 void enter_wait(Thread& t, const CallMark& mark) noexcept {
   look_for_left(t, &mark);
-  const std::uint32_t n = t.live->waiting.load(relaxed);  // this thread's own
+  const std::uint32_t n = t.live->waiting.load(relaxed);  // relaxed: only this thread writes it
   if (n < kMostWaits) t.in_wait[n] = &mark;
 }
 
@@ -362,8 +364,9 @@ void stop_waiting(Thread& t, Object& o) noexcept {
 }
 
 bool has_waited(Object& o, const Wait& wait, Mode mode) noexcept {
-  // Watching costs each acquisition some 100 ns, part of them in the hold: with 64 here, db_bench
-  // took 1.07 of its processor time, with 16 no more than without. As many waits were found.
+  // Watching costs each acquisition some 100 ns, partly in the hold. With 64 here, db_bench took
+  // 1.07 times its processor time; with 16 it took no more than without, and as many waits were
+  // found.
   constexpr std::uint32_t kMostQuiet = 16;
   // relaxed, all: a release that ended the wait came before this thread got the lock.
   if (last_release(o, mode) != wait.release) return true;
@@ -375,7 +378,7 @@ bool has_waited(Object& o, const Wait& wait, Mode mode) noexcept {
 }
 
 void note_wait(Tally& tally, std::uint64_t begin, std::uint64_t end) noexcept {
-  // relaxed, all: this thread's own; a reader of the file finds it or doesn't.
+  // relaxed, all: only this thread writes it. A reader of the file may or may not find it.
   std::uint32_t at = tally.timeline.load(relaxed);
   if (at == 0) {
     if (is_full()) return;
@@ -438,7 +441,7 @@ void charge_pending(Thread& t, bool now) noexcept {
   if (!look_up(t.pending.release, f)) f = {};
   if (f.stack == kNotYet) {
     if (!now) return;
-    // It has not run since, perhaps: its first frame will do.
+    // The thread may not have run since, so its first frame must do.
     f.stack = f.caller != nullptr ? stack_of(f.caller) : 0;
   }
   charge(t, t.pending, f);

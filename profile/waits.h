@@ -1,4 +1,4 @@
-// Waits, and the releases that are charged for them.
+// Waits, and which releases are charged for them.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ inline std::uint64_t max_of(std::uint64_t a, std::uint64_t b) noexcept { return 
 
 // --- holds
 
-// Begins to measure how much of a drawn hold its thread runs, where holds tend to be long. Returns
-// false if the thread measures another hold already.
+// Begins to measure for how much of a sampled hold its thread runs, if holds tend to be long.
+// Returns false if the thread is measuring another hold already.
 bool begin_split(Thread& t, const void* lock, std::uint64_t since) noexcept;
-// Counts a drawn hold that has ended. `is_split`: begin_split returned true for it.
+// Counts a sampled hold that has ended. `is_split`: begin_split returned true for it.
 void end_split(Thread& t, ModeTally& m, const void* lock, std::uint64_t since, bool is_split,
                std::uint64_t ns) noexcept;
 
-// Begins a hold that is timed because it is drawn, or because its thread had to wait.
+// Begins a hold that is timed because it is sampled, or because its thread had to wait.
 void begin_timed_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, bool sampled,
                       const void* caller) noexcept;
 
-// relaxed, all: `held` is stored behind them.
+// relaxed, all: `held` is stored after them.
 inline void write_hold(Hold& h, const void* lock, const Seen& seen, std::uint32_t how,
                        const void* caller) noexcept {
   const Object* const o = seen.object != nullptr ? seen.object : &world().nothing;
@@ -33,15 +33,15 @@ inline void write_hold(Hold& h, const void* lock, const Seen& seen, std::uint32_
   h.what.store(Hold::packed(seen.number, how), relaxed);
   h.object.store(reinterpret_cast<std::uint64_t>(o), relaxed);
 }
-// Writes it again after a signal handler has written there.
+// Writes the hold again after a signal handler has written there.
 [[gnu::noinline]] void rewrite_hold(Hold& h, std::uint64_t address, Object* object,
                                     std::uint64_t what, const void* caller) noexcept;
 
-// When the thread has acquired the lock. `waited`: the hold is timed in any case.
+// Called when the thread has acquired the lock. `waited`: the hold is timed in any case.
 [[gnu::always_inline]] inline void begin_hold(Thread& t, const void* lock, const Seen& seen,
                                               Mode mode, bool waited, const void* caller) noexcept {
   Live& live = *t.live;
-  const std::uint32_t held = live.held.load(relaxed);  // relaxed: this thread's own
+  const std::uint32_t held = live.held.load(relaxed);  // relaxed: only this thread writes it
   if (held >= kMostHolds) [[unlikely]] {
     record().dropped.holds.fetch_add(1, relaxed);  // relaxed: a count
     return;
@@ -55,16 +55,17 @@ inline void write_hold(Hold& h, const void* lock, const Seen& seen, std::uint32_
     begin_timed_hold(t, lock, seen, mode, sampled, caller);
     return;
   }
-  // relaxed, all: `held` is stored behind them.
+  // relaxed, all: `held` is stored after them.
   write_hold(live.hold[held], lock, seen, static_cast<std::uint32_t>(mode), caller);
-  live.held.store(held + 1, release);  // pairs with the look of another process
+  live.held.store(held + 1, release);  // pairs with the load in another process
 }
 
-// The same for a lock that the thread took lately and has now, with nothing to time. `key` is the
-// lock's, which `recent` had before the acquisition: signal handlers may have run since, and may
-// even have forked. Returns false if there is more to do. A signal handler may do the same in the
-// midst of this: then it ends what it begins, and leaves in the unfinished hold what is its own. If
-// it took a lock with the same place in `recent`, this acquisition counts as one of that lock.
+// The same for a lock that the thread took recently and has now acquired, if there is nothing to
+// time. `key` is the lock's, which `recent` had before the acquisition; signal handlers may have
+// run since, and may even have forked. Returns false if there is more to do. A signal handler may
+// call this during a call of this: it ends what it begins, and leaves its own data in the
+// unfinished hold. If it took a lock with the same place in `recent`, this acquisition counts as
+// one of that lock.
 [[gnu::always_inline]] inline bool begin_plain_hold(const Me& m, const void* lock,
                                                     const Recent& recent, std::uint64_t key,
                                                     const void* caller) noexcept {
@@ -82,14 +83,14 @@ inline void write_hold(Hold& h, const void* lock, const Seen& seen, std::uint32_
   h.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
   h.what.store(tally.plain_hold, relaxed);
   h.object.store(reinterpret_cast<std::uint64_t>(recent.object), relaxed);
-  live.held.store(held + 1, release);  // pairs with the look of another process
+  live.held.store(held + 1, release);  // pairs with the load in another process
   if (h.address.load(relaxed) != address) [[unlikely]]
     rewrite_hold(h, address, recent.object, tally.plain_hold, caller);
   return true;
 }
 
-// Ends the thread's last hold, if that is all there is to do: it is of this lock, is not timed, and
-// nobody waits for it. Most holds are such. In a forked child no object has an address.
+// Ends the thread's last hold if there is nothing else to do: it is of this lock, is not timed, and
+// nobody waits for it. Most holds are like that. In a forked child no object has an address.
 [[gnu::always_inline]] inline bool end_plain_hold(const Me& m, const void* lock) noexcept {
   if (!m.ready) [[unlikely]]
     return false;
@@ -110,9 +111,9 @@ inline void write_hold(Hold& h, const void* lock, const Seen& seen, std::uint32_
 
 struct EndedHold {
   Mode mode = Mode::unknown;  // the thread has no such hold
-  bool inner = false;         // it holds the lock further
+  bool inner = false;         // it still holds the lock
   bool sampled = false;
-  bool waited = false;  // for another lock
+  bool waited = false;  // it waited for another lock
   std::uint64_t since = 0;
   bool is_split = false;
 };
@@ -120,7 +121,7 @@ struct EndedHold {
 inline EndedHold end_hold(Thread& t, const void* lock) noexcept {
   const auto address = reinterpret_cast<std::uint64_t>(lock);
   Live& live = *t.live;
-  // relaxed, all: this thread's own; another process that looks on looks twice.
+  // relaxed, all: only this thread writes it, and another process reads twice.
   const std::uint32_t held = live.held.load(relaxed);
   for (std::uint32_t i = held; i-- != 0;) {
     const Hold& h = live.hold[i];
@@ -156,9 +157,10 @@ inline void count_hold(Thread& t, Tally* tally, const void* lock, const EndedHol
     end_split(t, m, lock, h.since, h.is_split, ns);
 }
 
-// --- releases that have waiters
+// --- releases that threads wait for
 
-// Before the release: says when and by whom. After it: finds out where.
+// Called before the release: stores when it is and who releases. After the release, locate_release
+// finds out where.
 Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now, const void* caller,
                           bool has_waited = false, std::uint64_t kept_since = 0) noexcept;
 // The same for the release of a lock, at the end of its hold.
@@ -170,33 +172,34 @@ void locate_signal(Thread& t, Release& r, const void* caller, std::uint64_t now)
 
 // --- waits
 
-// Ends the waits that are noted in the thread's Live, but whose calls it has left; frame: of a call
-// that it makes now.
+// Ends the waits noted in the thread's Live whose calls it has left. `frame` is that of its present
+// call.
 void look_for_left(Thread& t, const void* frame) noexcept;
-// Before a wait is noted there; mark: in the frame of its call.
+// Called before a wait is noted there. `mark` is in the stack frame of its call.
 void enter_wait(Thread& t, const CallMark& mark) noexcept;
-// The thread has left its waits from the n-th on without coming back.
+// Ends the thread's waits from the n-th on, which it left without returning.
 void leave_waits(Thread& t, std::uint32_t n) noexcept;
 
-// A thread that has to wait, or may have to.
+// A wait, or an acquisition that may have to wait.
 struct Wait {
   std::uint64_t begin;
-  Ref release;  // the last one before, of those that may end such a wait
+  Ref release;  // the last one, at the beginning, that may end such a wait
   std::uint32_t stack;
 };
-// `expected`: a look at the lock said so. Else no stack is unwound for it.
+// `expected`: the lock's state said that the thread must wait. Otherwise no stack is unwound.
 Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode, const void* caller,
                 bool expected, bool has_deadline, const CallMark& mark) noexcept;
 void stop_waiting(Thread& t, Object& o) noexcept;
-// Returns whether a thread has waited that was not expected to: a release has found it among the
-// waiters. A watched object is left alone after some acquisitions without a wait.
+// Returns whether a thread that was not expected to wait has waited, because a release found it
+// among the waiters. A watched object is no longer watched after some acquisitions without a wait.
 bool has_waited(Object& o, const Wait& wait, Mode mode) noexcept;
 // Readers keep no reader waiting.
 inline Ref last_release(const Object& o, Mode mode) noexcept {
-  return (mode == Mode::shared ? o.by_writer : o.release).load(relaxed);  // relaxed: to be compared
+  return (mode == Mode::shared ? o.by_writer : o.release).load(relaxed);  // relaxed: only compared
 }
 inline void watch(Object& o) noexcept {
-  // relaxed, both: what is not watched is counted, if a look finds it.
+  // relaxed, both: a wait at an object that is not watched is still counted if the lock's state
+  // shows it.
   o.quiet.store(0, relaxed);
   if (!o.is_watched()) o.what.fetch_or(Object::kWatched, relaxed);
 }
@@ -208,20 +211,20 @@ inline void count_contended(ModeTally& m, std::uint64_t ns) noexcept {
   ++m.wait.n[Histogram::bucket(ns)];
   if (ns >= kThresholdNs) ++m.long_waits;
 }
-// In ticks: when it waited.
+// Stores when the thread waited, in ticks.
 void note_wait(Tally& tally, std::uint64_t begin, std::uint64_t end) noexcept;
-// When it has the lock.
+// Called when the thread has the lock.
 void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::uint64_t end,
                 const void* caller) noexcept;
 
-// Charges it to the release that ended it; puts it off if the releasing thread still finds out
-// where it is.
+// Charges the wait to the release that ended it, or postpones that if the releasing thread is still
+// finding out where it is.
 void charge_wait(Thread& t, const Pending& p) noexcept;
-// When that release was, in ticks; 0: it is not known.
+// Returns when that release was, in ticks, or 0 if unknown.
 std::uint64_t ended_at(const Pending& p) noexcept;
 
-// Charges what the thread has put off because the holder was still finding out where it is. now:
-// also if that is not over.
+// Charges the wait that was postponed because the holder was still finding out where it is. now:
+// even if it still is.
 void charge_pending(Thread& t, bool now) noexcept;
 
 }  // namespace lockswap::profile

@@ -18,21 +18,22 @@ namespace {
   });
 }
 
-// Locks that a thread still held at its end, or in whose call it ended, are kept to be shown, but
-// not those of ever more.
+// A record of locks that a thread held when it ended, or of a call in which it ended, is kept to be
+// shown, but only this many.
 constexpr std::uint32_t kMostLeftBehind = 256;
 constinit NativeAtomic<std::uint32_t> left_behind{0};
 
-// In the file; if that is full, where `lockswap why` doesn't see it. Under the guard.
+// Returns a new Live in the file. If the file is full, it is in memory that `lockswap why` can't
+// see. Called under the guard.
 Live* new_live() noexcept {
   Live* const live = new_live_in_file();
   return live != nullptr ? live : static_cast<Live*>(map_pages(sizeof(Live)));
 }
 
-// relaxed, all: a reader in another process looks twice.
+// relaxed, all: a reader in another process reads twice.
 void leave_live(Thread& t, bool is_own) noexcept {
   Live& live = *t.live;
-  // It was cancelled in there, or ended in a signal handler.
+  // The thread was cancelled in that call, or ended in a signal handler.
   if (live.waiting.load(relaxed) > live.first_wait()) leave_waits(t, live.first_wait());
   const bool shows = live.held.load(relaxed) != 0 || live.waiting.load(relaxed) != 0;
   if (shows && left_behind.fetch_add(1, relaxed) < kMostLeftBehind) {
@@ -45,32 +46,32 @@ void leave_live(Thread& t, bool is_own) noexcept {
   live.tid.store(0, relaxed);
 }
 
-// A record of a thread that has ended, or a new one. The end of some is not seen: their records are
-// looked at. Under the guard.
+// Returns the record of a thread that has ended, or a new one. The end of some threads is not seen,
+// so their records are checked. Called under the guard.
 Thread* take_thread(World& w) noexcept {
   for (std::uint32_t i = 0; i < kMostThreads; ++i) {
-    // relaxed, all: under the guard, but for what on_thread_exit gives back.
+    // relaxed, all: under the guard, except for what on_thread_exit returns.
     Thread* t = w.thread[i].load(relaxed);
     if (t == nullptr) {
       t = static_cast<Thread*>(map_pages(sizeof(Thread)));
       if (t == nullptr) return nullptr;
       t->place = i;
       t->taken.store(1, relaxed);
-      w.thread[i].store(t, release);  // pairs with the load of a waiter that looks for a release
+      w.thread[i].store(t, release);  // pairs with the load of a waiter that searches for a release
       return t;
     }
-    // relaxed: a number; a thread that has it now may be another one, which costs a record.
+    // relaxed: only a number. If another thread has it by now, that costs a record.
     if (!t->is_watched && t->live != nullptr && !has_thread(t->live->tid.load(relaxed))) {
       leave_live(*t, false);
       t->pending = {};
       t->taken.store(0, relaxed);
     }
     std::uint32_t free = 0;
-    // acquire: pairs with on_thread_exit; what the last thread wrote is this one's now.
+    // acquire: pairs with on_thread_exit. What the last thread wrote belongs to this one now.
     if (t->taken.compare_exchange(free, 1, acquire)) {
-      t->known.forget();  // it has another stack
+      t->known.forget();  // the new thread has another stack
       for (Recent& recent : t->recent)
-        recent.key = 0;  // each tally is to know the new thread
+        recent.key = 0;  // each tally must learn of the new thread
       t->split = {};
       return t;
     }
@@ -86,7 +87,7 @@ void on_thread_exit() noexcept {
   announce_end(*t);
   m.ready = false;
   m.thread = nullptr;
-  m.process = 0;  // locks that later destructors take make it known again
+  m.process = 0;  // locks taken by later destructors make it known again
   leave_live(*t, true);
   t->pending = {};
   t->taken.store(0, release);  // pairs with take_thread
@@ -112,7 +113,7 @@ void empty_world_of_parent() noexcept { recording::empty_if_of_parent(world()); 
   const bool is_watched = ThreadExit::arm();
   w.guard.lock();
   Thread* const t = take_thread(w);
-  if (t != nullptr) t->is_watched = true;  // until its id is there
+  if (t != nullptr) t->is_watched = true;  // until its id is stored
   if (t != nullptr && t->live == nullptr) t->live = new_live();
   w.guard.unlock();
   if (t == nullptr) return nullptr;
@@ -120,14 +121,14 @@ void empty_world_of_parent() noexcept { recording::empty_if_of_parent(world()); 
     t->taken.store(0, release);  // pairs with take_thread
     return nullptr;
   }
-  // relaxed: the number alone says whose it is, and what is held comes later.
+  // relaxed: the id only says whose record it is, and holds come later.
   const auto tid = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
   t->live->self.store(::pthread_self(), relaxed);
   t->live->tid.store(tid, relaxed);
   w.guard.lock();
   t->is_watched = is_watched;
   w.guard.unlock();
-  t->serial = w.serials.fetch_add(1, relaxed) + 1;  // relaxed: a number, no more
+  t->serial = w.serials.fetch_add(1, relaxed) + 1;  // relaxed: only a number
   t->random = static_cast<std::uint32_t>(t->serial * 2654435761u) | 1u;
   record().threads.fetch_add(1, relaxed);
   t->root = tid == w.pid ? 0 : outermost_frames();  // nobody joins the first thread
