@@ -1,5 +1,5 @@
-// What an operation and a design say to each other. The design takes its locks and calls the
-// operation with what they allow; the operation does all of its work, or nothing.
+// What an operation and a design tell each other. The design takes its locks, and calls the
+// operation with what these allow. The operation then does all of its work, or nothing.
 #pragma once
 
 #include <array>
@@ -11,20 +11,21 @@ enum class Change : std::uint8_t { map, unmap, protect, discard, brk, grow, fork
 inline constexpr std::size_t kChanges = 7;
 
 struct Allowed {
-  bool structure;  // regions may come and go; else bounds and protections change in place
-  std::uint64_t first, last;  // no fault is at these pages: tables that have no others may go
+  // May add and remove regions; otherwise only change bounds and protections in place.
+  bool structure;
+  std::uint64_t first, last;  // no fault is in these pages, so tables without others may be removed
 };
 
-// The last two: nothing was done, since it would change the structure, or since what the locks were
-// chosen by has changed.
+// structural: nothing was done because it would change the structure. moved: nothing was done
+// because the locks were chosen by data that has changed.
 enum class Tried : std::uint8_t { done, structural, moved };
 
-// How the tries of one thread went that had less than the whole lock.
+// How a thread's tries with less than the whole lock ended.
 struct Attempts {
   struct Count {
-    std::uint64_t speculated = 0;  // done so
+    std::uint64_t speculated = 0;  // done without the whole lock
     std::uint64_t structural = 0;
-    std::uint64_t spread = 0;    // not in one region: not tried
+    std::uint64_t spread = 0;    // not tried, since it spans several regions
     std::uint64_t restarts = 0;  // moved, and tried again
   };
   std::array<Count, kChanges> counts;

@@ -1,4 +1,4 @@
-// All designs; designs.def lists them.
+// All designs, from the list in designs.def.
 #pragma once
 
 #include "address_space/designs/fault_lock.h"

@@ -1,4 +1,5 @@
-// Regions and tables that faults without a lock may still look at: freed after a grace period.
+// Regions and tables that faults without a lock may still access, until they are freed after a
+// grace period.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// Where a space's regions stand: under the space's lock (LockedIndex); in the same tree with a lock
-// of its own, regions going after a grace period (TreeLockIndex); in a Bonsai tree that faults look
-// into without a lock (RcuIndex).
+// The index of a space's regions: under the space's lock (LockedIndex); as the same tree with its
+// own lock, where regions are freed after a grace period (TreeLockIndex); or as a Bonsai tree that
+// faults search without a lock (RcuIndex).
 #pragma once
 
 #include <set>
@@ -13,11 +13,11 @@
 
 namespace lockswap::address_space {
 
-// A search tree ordered by starts, as mm_rb is: a start may move as long as the order stays.
+// A search tree ordered by starts, like mm_rb. A start may move as long as the order stays.
 template <class M>
 class LockedIndex {
  public:
-  // An operation may change a region that stays: nobody looks at it meanwhile.
+  // An operation may change a region that stays, because nobody reads it meanwhile.
   static constexpr bool kInPlace = true;
   struct Hand {
     explicit Hand(LockedIndex&) {}
@@ -26,14 +26,14 @@ class LockedIndex {
     for (Region<M>* r : regions_)
       Region<M>::free(r);
   }
-  // Before threads look: keep the region that was found last, and look at it first (Linux's
-  // mmap_cache; Bonsai, section 6).
+  // Called before there are other threads: caches the region that was found last and tries it first
+  // (Linux's mmap_cache; Bonsai, section 6).
   void keep_last() { keeps_ = true; }
   Region<M>* floor(std::uint64_t page) {
     structure_.get();
     if (keeps_) {
-      // relaxed: what is kept is in the tree, since erase takes it away; so it was put in under a
-      // lock that the caller's excludes, and is whole.
+      // relaxed: a cached region is in the tree, because erase clears the cache. So it was inserted
+      // under a lock that excludes the caller's, and its contents are visible.
       Region<M>* last = reinterpret_cast<Region<M>*>(last_.load(relaxed));
       if (last != nullptr && last->has(page)) return last;
     }
@@ -42,7 +42,7 @@ class LockedIndex {
     if (keeps_) last_.store(reinterpret_cast<std::uintptr_t>(r), relaxed);  // as above
     return r;
   }
-  // Those that have a page in [start, end] or touch it, in order.
+  // Returns the regions that have a page in [start, end] or touch it, in order.
   std::vector<Region<M>*> around(std::uint64_t start, std::uint64_t end) {
     structure_.get();
     std::vector<Region<M>*> found;
@@ -61,7 +61,7 @@ class LockedIndex {
     if (keeps_) last_.store(0, relaxed);  // under the lock for all, as in floor
     regions_.erase(r);
   }
-  // Nobody looks at it: the caller has the lock for itself.
+  // Nobody reads it, because the caller has the lock exclusively.
   void retire(Region<M>* r) { Region<M>::free(r); }
   void retire(typename PageTable<M>::Table* t) { PageTable<M>::free(t); }
   void reclaim() {}
@@ -79,10 +79,11 @@ class LockedIndex {
   std::set<Region<M>*, ByStart> regions_;
   bool keeps_ = false;
   typename M::template atomic<std::uint64_t> last_;
-  typename M::template plain<int> structure_;  // for the explorer: it sees who changes the tree
+  typename M::template plain<int> structure_;  // shows the explorer who changes the tree
 };
 
-// What indexes have that faults look into: regions and tables go after a grace period.
+// What indexes that faults search have in common: regions and tables are freed after a grace
+// period.
 template <class M>
 class GraceIndex {
  public:
@@ -106,13 +107,13 @@ class GraceIndex {
   Grace<M, Domain> grace_{domain_};
 };
 
-// A fault holds the tree's lock while it searches, and no longer: regions and tables go after a
-// grace period. The holder of the space's lock, shared or not, needs no lock to look.
+// A fault holds the tree's lock only during its search, because regions and tables are freed after
+// a grace period. The holder of the space's lock, shared or exclusive, can search without a lock.
 template <class M>
 class TreeLockIndex : public GraceIndex<M> {
  public:
   using typename GraceIndex<M>::Hand;
-  // In a section.
+  // Must be called in a read-side section.
   Region<M>* floor(Hand&, std::uint64_t page) {
     lock_.lock_shared();
     Region<M>* r = tree_.floor(page);
@@ -147,12 +148,12 @@ class RcuIndex : public GraceIndex<M> {
     for (const auto& e : map_.exclusive())
       Region<M>::free(e.value);
   }
-  // In a section.
+  // Must be called in a read-side section.
   Region<M>* floor(Hand& h, std::uint64_t page) {
     const auto found = map_.floor(h.reader, page);
     return found ? found->value : nullptr;
   }
-  // The rest is the writer's.
+  // The other functions are for the writer.
   Region<M>* floor(std::uint64_t page) {
     const auto found = map_.exclusive().floor(page);
     return found ? found->value : nullptr;

@@ -1,4 +1,4 @@
-// The real machine of an address space: pthread locks, which lockswap may swap, and range locks.
+// The real machine for an address space: pthread locks, which lockswap may swap, and range locks.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace lockswap::address_space {
 struct NativeMachine : real_machine {
   static constexpr int kLevels = 4;
   static constexpr int kTableBits = 9;
-  static constexpr std::size_t kGarbage = 64;  // that wait for one grace period together
+  static constexpr std::size_t kGarbage = 64;  // freed after one grace period together
 
-  // Frames of a small page come from lists of the thread's own, as a kernel's from the processor's
-  // page lists, and so do nodes of the regions' tree, each in a line of its own; the rest, which is
-  // rare, from the heap.
+  // Frames of small pages come from the thread's own free lists, like a kernel's from the
+  // processor's page lists. So do nodes of the regions' tree, each in its own cache line. The rest,
+  // which is rare, comes from the heap.
   template <class T>
   static constexpr bool kIsOverAligned = alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__;
   template <class T>
@@ -60,9 +60,9 @@ struct NativeMachine : real_machine {
    private:
     pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
   };
-  // Named by what they protect, for measurements that keep them apart.
-  using ChangeLock = Lock;   // operations, where faults have another one
-  using IndexLock = RwLock;  // the regions' tree alone
+  // Named by what they protect, for measurements that distinguish them.
+  using ChangeLock = Lock;   // for operations, if faults have another one
+  using IndexLock = RwLock;  // for the regions' tree alone
   struct ListLock : range_lock {
     ListLock() : range_lock("list-rw") {}
   };

@@ -1,11 +1,13 @@
-// A page table (four levels in the product), a lock in each table; frames, and the files' pages.
+// A page table (four levels in the real machine's version) with a lock in each table; frames; and
+// the pages of files.
 //
-// Large pages (2 MB in the product): an entry one level above the leaves may be a frame of as many
-//   pages as a leaf has. One that is visited in part is split first: a leaf takes its place.
-// Invariants: an entry changes under its table's lock. A table is entered from above without a
-//   lock; one that is `dead` has been taken out, and nothing is put into it. Locks are taken from
-//   the root down.
-// Order: an entry is shown with release and followed with acquire: the table below it.
+// Large pages (2 MB in the real machine's version): an entry one level above the leaves may be a
+// frame of as many pages as a leaf has. If only a part of it is visited, it is first split, so a
+// leaf takes its place.
+// Invariants: an entry changes under its table's lock. A table is reached from above without a
+//   lock; one that is `dead` has been removed, and nothing is put into it. Locks are taken from the
+//   root down.
+// Order: an entry is published with release and followed with acquire, for the table below it.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +19,12 @@
 
 namespace lockswap::address_space {
 
-// A page has one word.
+// A page has a single word.
 template <class M, std::size_t kFramePages = 1>
 struct Frame {
-  typename M::template atomic<std::uint64_t> users;  // entries, of all spaces, and a file's own
-  // Under the lock of a table with the entry.
+  // The number of entries of all spaces, plus a file's own.
+  typename M::template atomic<std::uint64_t> users;
+  // Called under the lock of a table with the entry.
   typename M::template plain<std::uint64_t> values[kFramePages];
   typename M::template plain<std::uint64_t>& at(std::uint64_t page) {
     return values[page % kFramePages];
@@ -39,21 +42,21 @@ struct Frame {
       f->values[i].set(other.values[i].get());
     return f;
   }
-  void use() { users.fetch_add(1, relaxed); }  // the caller has an entry, so it stays
+  void use() { users.fetch_add(1, relaxed); }  // relaxed: the caller has an entry, so it stays
   void leave() {
-    // acq_rel: the last one frees what the others have read and written.
+    // acq_rel: the last user frees what the others have read and written.
     if (users.fetch_add(~std::uint64_t{0}, acq_rel) == 1) {
       this->~Frame();
       M::template give<Frame>(this);
     }
   }
-  // acquire: pairs with leave; what the others read comes before what is written here.
+  // acquire: pairs with leave; what other users read comes before what is written here.
   bool is_alone() const { return users.load(acquire) == 1; }
 
  private:
   static Frame* fresh() {
     auto* f = new (M::template take<Frame>()) Frame;
-    f->users.store(1, relaxed);  // nobody else sees it
+    f->users.store(1, relaxed);  // relaxed: nobody else can see it
     return f;
   }
 };
@@ -69,8 +72,8 @@ class Held {
   Lock& lock_;
 };
 
-// The page cache of a file, or of shared anonymous memory. A page's value is what shared mappings
-// of it have; it is read and written under the file's lock.
+// The page cache of a file, or of shared anonymous memory. It has the values that shared mappings
+// of a page see, which are accessed under the file's lock.
 template <class M>
 class File {
  public:
@@ -81,7 +84,7 @@ class File {
   }
   File(const File&) = delete;
   typename M::Lock lock;
-  Frame<M>* frame(std::uint64_t page) {  // under the lock
+  Frame<M>* frame(std::uint64_t page) {  // under the file's lock
     Frame<M>*& f = frames_[page];
     if (f == nullptr) f = Frame<M>::make(first_ == 0 ? 0 : first_ + page);
     return f;
@@ -100,20 +103,21 @@ class PageTable {
   static constexpr int kBits = M::kTableBits;
   static constexpr std::uint64_t kPages = std::uint64_t{1} << (kLevels * kBits);
   static constexpr std::uint64_t kWritable = 1;
-  // A large page, in a table above the leaves.
+  // A large page, in a table one level above the leaves.
   static constexpr std::uint64_t kLarge = 2;
   static constexpr std::uint64_t kLargePages = std::uint64_t{1} << kBits;
   using Small = Frame<M>;
   using Large = Frame<M, kLargePages>;
 
-  // What walks write has a line of its own: faults on their way to a table below read entries.
+  // What walks write is in a line of its own, because faults on their way to a table below read the
+  // entries.
   struct Table {
     alignas(64) typename M::Lock lock;
-    // Under the lock.
+    // Accessed under the lock.
     typename M::template plain<std::uint32_t> used;
     typename M::template plain<bool> dead;
     alignas(64) typename M::template atomic<std::uint64_t> entries[std::size_t{1} << kBits];
-    // For the explorer, too: it sees that nobody may look before the table is shown.
+    // This also shows the explorer that nobody may access the table before it is published.
     Table() {
       used.set(0);
       dead.set(false);
@@ -139,7 +143,7 @@ class PageTable {
   ~PageTable() { destroy(root_, kLevels - 1); }
   PageTable(const PageTable&) = delete;
 
-  // f(frame) with the frame's own type.
+  // Calls f(frame) with the frame's own type.
   template <class F>
   static auto with_frame(std::uint64_t entry, F f) {
     return (entry & kLarge) != 0 ? f(at<Large>(entry)) : f(at<Small>(entry));
@@ -154,28 +158,28 @@ class PageTable {
     return (entry & kLarge) != 0 ? kLargePages : 1;
   }
 
-  // The table that has the page's entry, and its level: the leaf, made if it is not there; or the
-  // one above, where a large page is or, with `large`, may become one. It may be dead by now.
-  // Returns nullptr if another thread has taken out a table on the way.
+  // Returns the table that has the page's entry, and its level: the leaf, which is made if it does
+  // not exist, or the table above it if there is a large page or, with `large`, one may be made.
+  // The table may be dead by now. Returns nullptr if another thread has removed a table on the way.
   struct Place {
     Table* table;
     int level;
   };
   Place place(std::uint64_t page, bool large) { return below<kLevels - 1>(root_, page, large); }
 
-  // f(page, entry) gives what becomes of the entry, for the entries there are in [start, end); a
-  // large page has one.
-  // Each table on the way is locked, also where nothing is below it: a fault that puts a table or a
-  // frame there later sees what this thread did before. A table's lock is let go while those below
-  // it are visited, so that visits of other pages go on: no one else takes out a table that has
-  // pages of this visit, since a design has them locked for the operation, or all of them.
+  // For each entry in [start, end), f(page, entry) returns the entry that replaces it. A large page
+  // has a single entry. Each table on the way is locked, even if nothing is below it, so that a
+  // fault that puts a table or a frame there later sees what this thread did before. A table's lock
+  // is released while those below it are visited, so that visits of other pages can go on. Nobody
+  // else removes a table with pages of this visit, because a design has locked these for the
+  // operation, or has locked all pages.
   template <class F>
   void visit(std::uint64_t start, std::uint64_t end, F f) {
     NothingElse none;
     Walk<F, NothingElse>{start, end, 0, 0, f, none}.visit(root_, kLevels - 1, 0);
   }
-  // Tables that are empty then, and have no page but those in [first, last), are taken out and
-  // given to `retire`.
+  // Tables that are empty afterwards, and have only pages in [first, last), are removed and passed
+  // to `retire`.
   template <class F, class Retire>
   void visit_and_prune(std::uint64_t start, std::uint64_t end, std::uint64_t first,
                        std::uint64_t last, F f, Retire retire) {
@@ -189,7 +193,8 @@ class PageTable {
  private:
   struct NothingElse {};
   static Table* make() { return new (M::template take<Table>()) Table; }
-  // The place in or below `t`. A function for each level: a fault has constants for its shifts.
+  // Returns the place in or below `t`. There is a function for each level, so that the shifts are
+  // constants in a fault.
   template <int level>
   [[gnu::always_inline]] static Place below(Table* t, std::uint64_t page, bool large) {
     if constexpr (level == 0) {
@@ -206,20 +211,21 @@ class PageTable {
       return below<level - 1>(at<Table>(e), page, large);
     }
   }
-  // The entry, with a table if nothing is there yet; 0: `t` has been taken out. A function of its
-  // own, as it is rare, and a walk that finds its tables needs no stack without it.
+  // Returns the entry, after making a table if there is none, or 0 if `t` has been removed. It is a
+  // separate function because it is rare, so that a walk that finds its tables needs no stack
+  // frame.
   [[gnu::noinline]] static std::uint64_t made_below(Table& t, std::uint64_t i) {
     const Held<M> held(t.lock);
     if (t.dead.get()) return 0;
-    std::uint64_t e = t.entries[i].load(relaxed);  // written under the lock
+    std::uint64_t e = t.entries[i].load(relaxed);  // relaxed: written under the lock
     if (e == 0) {
       e = entry_of(make());
       set(t, i, e);
     }
     return e;
   }
-  // Under the lock of `t`: a leaf takes the large page's place. What a child shares after a fork is
-  // copied.
+  // Called under the lock of `t`: replaces the large page by a leaf. What a child shares since a
+  // fork is copied.
   static Table* split(Table& t, std::uint64_t i, std::uint64_t entry) {
     Table* leaf = make();
     auto* large = at<Large>(entry);
@@ -231,7 +237,7 @@ class PageTable {
   }
   static void destroy(Table* t, int level) {
     for (auto& e : t->entries) {
-      const std::uint64_t entry = e.load(relaxed);  // nobody uses it any more
+      const std::uint64_t entry = e.load(relaxed);  // relaxed: nobody uses it any more
       if (entry == 0) continue;
       if (level == 0 || (level == 1 && (entry & kLarge) != 0)) {
         leave(entry);
@@ -244,7 +250,7 @@ class PageTable {
   template <class F, class Retire>
   struct Walk {
     std::uint64_t start, end;   // the pages
-    std::uint64_t first, last;  // tables that have no others may go
+    std::uint64_t first, last;  // tables without other pages may be removed
     F& f;
     Retire& retire;
 
@@ -256,7 +262,7 @@ class PageTable {
            i < (std::uint64_t{1} << kBits); ++i) {
         const std::uint64_t page = at_first + i * span;
         if (page >= end) break;
-        const std::uint64_t e = t->entries[i].load(relaxed);  // under the lock
+        const std::uint64_t e = t->entries[i].load(relaxed);  // relaxed: under the lock
         if (e == 0) continue;
         const bool is_large = level == 1 && (e & kLarge) != 0;
         if (level == 0 || (is_large && start <= page && page + span <= end)) {
@@ -277,7 +283,8 @@ class PageTable {
       }
       t->lock.unlock();
     }
-    // Under the lock of the table above, where a fault would put it back: nothing is in it.
+    // Called under the lock of the table above, under which a fault would put it back. Returns
+    // whether nothing is in it.
     static bool died(Table& t) {
       const Held<M> held(t.lock);
       if (t.used.get() != 0) return false;

@@ -1,4 +1,4 @@
-// Regions of an address space, and what an operation makes of them. Addresses are page numbers.
+// Regions of an address space, and how an operation changes them. Addresses are page numbers.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@ enum Protection : std::uint32_t { kNone = 0, kRead = 1, kWrite = 2 };
 template <class M>
 class File;
 
-// What a region is, without the synchronisation. Page p shows page p - base of the file.
+// A region's data without synchronisation. Page p maps page p - base of the file.
 template <class M>
 struct Extent {
   std::uint64_t start = 0, end = 0;
   std::uint32_t protection = kNone;
   bool shared = false;
-  File<M>* file = nullptr;  // nullptr if it is anonymous
+  File<M>* file = nullptr;  // nullptr if anonymous
   std::uint64_t base = 0;   // 0 without a file
-  bool stack = false;       // grows downwards to what is accessed below it
+  bool stack = false;       // grows down to accesses below it
 
   bool operator==(const Extent&) const = default;
   bool continues(const Extent& before) const {
@@ -33,7 +33,7 @@ struct Extent {
   }
 };
 
-// A machine for designs that never write bounds in place may have plain ones.
+// Plain bounds are possible on a machine for designs that never write them in place.
 template <class M>
 struct BoundOf {
   using type = typename M::template atomic<std::uint64_t>;
@@ -44,34 +44,35 @@ struct BoundOf<M> {
   using type = typename M::Bound;
 };
 
-// In lines of its own: those beside it come and go while faults look at it.
+// In its own cache lines, because its neighbours come and go while faults read it.
 template <class M>
 struct alignas(64) Region {
   using Word = typename M::template atomic<std::uint64_t>;
   using Bound = typename BoundOf<M>::type;
-  // Written in place by designs whose readers hold a lock, and then only under a lock on each page
-  // that comes or goes. relaxed: a reader holds a lock on the page that it asks for, so it sees
-  // each move across that page; other moves leave the page on its side. Where readers hold no lock
-  // these are written before the region is shown.
+  // Designs whose readers hold a lock may write these in place, but only under a lock on each page
+  // that is added or removed. relaxed: a reader holds a lock on the page that it asks for, so it
+  // sees every move of a bound across that page, and other moves leave the page on its side. If
+  // readers hold no lock, these are written before the region is published.
   Bound start, end, protection;
   bool shared, stack;
   File<M>* file;
   std::uint64_t base;
-  // Not 0: no longer what the space is (Bonsai's mark for deleted regions). relaxed: in the RCU
-  // designs what follows the mark takes the locks that are held where it is read; in per-vma the
-  // space's number is released after it.
+  // Nonzero if the region is not part of the space any more (Bonsai's mark for deleted regions).
+  // relaxed: in the RCU designs, an operation takes the locks under which the mark is read after it
+  // has set it. In per-vma the space's number is released after it.
   Word gone;
-  Word holders;  // per-vma: kWriter, or so many faults
-  Word count;    // per-vma: the space's number when it was last write-locked
-  // Not 0: reverse maps know of it. relaxed: it goes with nothing; it is written under a lock that
-  // keeps the region, and where another one takes the region's place before that one is shown.
+  Word holders;  // per-vma: kWriter, or the number of faults
+  Word count;    // per-vma: the space's number when last write-locked
+  // Nonzero if the region is registered with the reverse maps. relaxed: it publishes nothing. It is
+  // written under a lock that keeps the region, or before a region that takes its place is
+  // published.
   Word prepared;
 
   explicit Region(const Extent<M>& e)
       : shared(e.shared), stack(e.stack), file(e.file), base(e.base) {
     take({}, e);
   }
-  // What does not change is not written: its other end may be another thread's.
+  // A bound that does not change is not written, because the other one may be another thread's.
   void take(const Extent<M>& from, const Extent<M>& to) {
     if (from.start != to.start) start.store(to.start, relaxed);
     if (from.end != to.end) end.store(to.end, relaxed);
@@ -95,9 +96,9 @@ struct alignas(64) Region {
   }
 };
 
-// The regions that an operation touches, with their neighbours, and what they become: `before`
-// without the range, or with another protection there, or with a new extent there; those that
-// continue each other merged.
+// The regions that an operation affects, with their neighbours, and what they become: `before`
+// without the range, with another protection there, or with a new extent there. Adjacent regions
+// that match are merged.
 enum class Edit : std::uint8_t { remove, protect, put };
 template <class M>
 std::vector<Extent<M>> edited(const std::vector<Extent<M>>& before, Edit edit,

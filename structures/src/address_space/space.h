@@ -1,10 +1,11 @@
 // An address space: regions, a page table, and a design that synchronises the operations on them.
 //
-// Software: an access is always a fault, which looks up the region, fills the entry and reads or
-//   writes the frame. There is no TLB, so nothing goes past the design.
-// An operation that changes regions: the design makes it the only one of those that it may not
-//   meet; then 1. hides the regions that change from faults, 2. takes entries away, 3. edits the
-//   index. Accesses before 1 are of the old state, those after 3 of the new one; none is between.
+// Software: every access is a fault, which finds the region, fills the entry and accesses the
+//   frame. There is no TLB, so nothing bypasses the design.
+// Operations that change regions: the design excludes the operations that must not run at the same
+//   time. Then the operation 1. hides the regions that change from faults, 2. removes entries, 3.
+//   edits the index. Accesses before 1 see the old state, and those after 3 the new one. No access
+//   sees a mixture.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@
 
 namespace lockswap::address_space {
 
-enum class Filled : std::uint8_t { done, refused, under_lock };  // the last: look again, with locks
+enum class Filled : std::uint8_t { done, refused, under_lock };  // under_lock: retry with locks
 struct Outcome {
   Filled result;
   std::uint64_t value;
@@ -34,26 +35,27 @@ class Space {
 
  public:
   using Machine = M;
-  using Hand = typename Sync::Hand;  // one for each thread
+  using Hand = typename Sync::Hand;  // each thread has one
   Sync& sync() { return sync_; }
-  // Before threads look: a fault in memory that is in no file fills a large page, where its region
-  // has all of it and nothing is there (Linux's transparent huge pages, always).
+  // Called before there are other threads. A fault in memory without a file then fills a large
+  // page, if its region contains all of it and nothing is there yet (like Linux's transparent huge
+  // pages, set to always).
   void use_large_pages() {
     large_ = true;
     sync_.faults_fill(Pages::kLargePages);
   }
 
-  // Before threads look: an access below a region that is a stack makes it grow, as Linux does:
-  // while it has no more than `most` pages, and `gap` pages are left below.
+  // Called before there are other threads. An access below a stack region then makes it grow, as in
+  // Linux, if it has at most `most` pages and `gap` pages stay free below it.
   void use_stacks(std::uint64_t most, std::uint64_t gap) {
     stack_most_ = most;
     stack_gap_ = gap;
   }
-  // Before threads look: the first fault in a region of memory has to make it known to reverse maps
-  // (Linux's anon_vma), and does so under the lock (Bonsai, section 6).
+  // Called before there are other threads. The first fault in a region of memory must then register
+  // it with the reverse maps (Linux's anon_vma), and does so under the lock (Bonsai, section 6).
   void use_reverse_maps() { prepares_ = true; }
 
-  // --- accesses. Returns false if no region there allows it.
+  // --- accesses. Return false if no region there allows the access.
   bool read(Hand& h, std::uint64_t page, std::uint64_t& value) {
     const Outcome o = access<false>(h, page, 0);
     value = o.value;
@@ -68,43 +70,43 @@ class Space {
   void unmap(Hand& h, std::uint64_t start, std::uint64_t end) {
     change(h, Change::unmap, Edit::remove, {.start = start, .end = end});
   }
-  // Returns false if not all of it is mapped. What is mapped is changed, as mprotect does before
-  // ENOMEM.
+  // Returns false if not all of it is mapped. The mapped pages are still changed, as mprotect does
+  // before it returns ENOMEM.
   bool protect(Hand& h, std::uint64_t start, std::uint64_t end, std::uint32_t protection) {
     return change(h, Change::protect, Edit::protect,
                   {.start = start, .end = end, .protection = protection});
   }
-  // madvise(MADV_DONTNEED): the frames go, the regions stay.
+  // madvise(MADV_DONTNEED): frees the frames and keeps the regions.
   void discard(Hand& h, std::uint64_t start, std::uint64_t end) {
     sync_.change(h, Change::discard, start, end, [&](const Allowed& allowed) {
       hidden_and_shown(sync_.index().around(start, end), [&] { drop(start, end, allowed); });
       return Tried::done;
     });
   }
-  // The heap is [first, brk). Returns false if it would end before it begins.
+  // The heap is [first, brk). move_brk returns false if it would end before it begins.
   void begin_heap(std::uint64_t first) {
     heap_ = first;
-    brk_.store(first, relaxed);  // no thread knows the space
+    brk_.store(first, relaxed);  // relaxed: no other thread has the space yet
   }
   bool move_brk(Hand& h, std::uint64_t to) {
     if (to < heap_) return false;
-    // relaxed: a guess, which is looked at again under the locks that were chosen by it.
+    // relaxed: a guess, which is rechecked under the locks that it selects.
     const std::uint64_t guess = brk_.load(relaxed);
     sync_.change(
         h, Change::brk, std::min(guess, to), std::max(guess, to), [&](const Allowed& allowed) {
-          const std::uint64_t now = brk_.load(relaxed);  // stays: its page is locked
+          const std::uint64_t now = brk_.load(relaxed);  // stays, because its page is locked
           if (!allowed.structure && now != guess) return Tried::moved;
           Tried how = Tried::done;
           if (to > now)
             how = edit(Edit::put, {.start = now, .end = to, .protection = kRead | kWrite}, allowed);
           if (to < now) how = edit(Edit::remove, {.start = to, .end = now}, allowed);
-          // relaxed: it is relied on under a lock of its page alone.
+          // relaxed: others rely on it only under a lock of its page.
           if (how == Tried::done) brk_.store(to, relaxed);
           return how;
         });
     return true;
   }
-  // The child is new, and no thread knows it.
+  // The child is new, and no thread has it yet.
   void fork_to(Hand& h, Space& child) {
     sync_.change(h, Change::fork, 0, Pages::kPages, [&](const Allowed&) {
       const Regions all = sync_.index().around(0, Pages::kPages);
@@ -127,11 +129,12 @@ class Space {
       child.use_stacks(stack_most_, stack_gap_);
       child.prepares_ = prepares_;
       child.heap_ = heap_;
-      child.brk_.store(brk_.load(relaxed), relaxed);  // nobody moves the one or knows the other
+      // relaxed: one can't move, the other is unknown.
+      child.brk_.store(brk_.load(relaxed), relaxed);
       return Tried::done;
     });
   }
-  // When no thread is in an operation.
+  // For tests, while no thread is in an operation.
   std::uint64_t large_pages() {
     std::uint64_t count = 0;
     table_.visit(0, Pages::kPages, [&](std::uint64_t, std::uint64_t entry) {
@@ -146,7 +149,8 @@ class Space {
       all.push_back(r->extent());
     return all;
   }
-  // Entries of pages that no region has: what a fault left that filled too late.
+  // Returns the number of entries for pages that no region has, because a fault filled them too
+  // late.
   std::uint64_t strays() {
     std::uint64_t count = 0;
     table_.visit(0, Pages::kPages, [&](std::uint64_t page, std::uint64_t entry) {
@@ -158,7 +162,7 @@ class Space {
     return count;
   }
 
-  // Pages of memory in regions that reverse maps do not know of.
+  // Returns the number of memory pages in regions that are not registered with the reverse maps.
   std::uint64_t unprepared() {
     std::uint64_t count = 0;
     table_.visit(0, Pages::kPages, [&](std::uint64_t page, std::uint64_t entry) {
@@ -183,7 +187,7 @@ class Space {
       });
       if (o.result != Filled::refused || stack_most_ == 0) [[likely]]
         return o;
-      // Again and again: an operation may come between.
+      // Repeated, because an operation may come between.
       if (!grow_stack(h, page, write ? kWrite : kRead)) return o;
     }
   }
@@ -207,7 +211,8 @@ class Space {
     });
     return is_there;
   }
-  // locked: nobody changes the region; else it may be gone, and only a minor fault is done here.
+  // locked: nobody changes the region. Otherwise it may be gone, and only a minor fault is done
+  // here.
   template <bool write, bool locked>
   Outcome fill(Region<M>* r, std::uint64_t page, std::uint64_t value) {
     const Filled no = locked ? Filled::refused : Filled::under_lock;
@@ -228,13 +233,13 @@ class Space {
       // A change marks the region before it takes this lock to empty the table.
       if (!locked && r->gone.load(relaxed) != 0) return {no, 0};
       const Spot spot{place.table, place.level, page};
-      // Without the lock a file's region got no further than the line above the loop.
+      // Without the lock, a region with a file has returned before the loop.
       if (locked && r->file != nullptr) {
         const Held<M> its(r->file->lock);
         return touch<typename Pages::Small, write, locked>(*r, spot, value);
       }
       if (place.level == 0) return touch<typename Pages::Small, write, locked>(*r, spot, value);
-      // Another thread has split it, or taken it away.
+      // Another thread has split the page, or removed it.
       const std::uint64_t entry = spot.entry();
       if (entry == 0 ? !large : (entry & Pages::kLarge) == 0) continue;
       return touch<typename Pages::Large, write, locked>(*r, spot, value);
@@ -245,7 +250,7 @@ class Space {
     const std::uint64_t first = page - page % Pages::kLargePages;
     return r.has(first) && r.has(first + Pages::kLargePages - 1);
   }
-  // The place of a page's entry, under its table's lock.
+  // The place of a page's entry. Accessed under its table's lock.
   struct Spot {
     typename Pages::Table* table;
     int level;
@@ -313,13 +318,13 @@ class Space {
     for (std::size_t i = 0; i < old.size(); ++i) {
       if (std::ranges::find(after, before[i]) == after.end()) hidden.push_back(old[i]);
     }
-    // A new mapping that replaces one of the same kind leaves the regions as they are.
+    // A new mapping that replaces one of the same kind leaves the regions unchanged.
     if (hidden.empty() && edit_as == Edit::put) hidden = old;
     sync_.hide(hidden);
     if (edit_as == Edit::protect) {
       if ((what.protection & kWrite) == 0) {
         make_read_only(what.start, what.end);
-      } else if (large_) {  // a large page is in one region
+      } else if (large_) {  // a large page must be in a single region
         table_.visit(what.start, what.end, [](std::uint64_t, std::uint64_t e) { return e; });
       }
     } else {
@@ -347,7 +352,7 @@ class Space {
       if (!stays) fresh.push_back(e);
     }
     for (Region<M>* r : hidden) {
-      r->gone.store(1, relaxed);  // as Region::gone says; where faults hold a lock, for nobody
+      r->gone.store(1, relaxed);  // relaxed: see Region::gone; unused if faults hold a lock
       index.erase(r);
     }
     for (const Extent<M>& e : fresh) {
@@ -360,13 +365,13 @@ class Space {
       index.retire(r);
     index.reclaim();
   }
-  // Reverse maps know of a region that has pages of one that they knew of.
+  // A region that gets pages of a registered region is registered as well.
   void inherit(Region<M>& to, const Extent<M>& pages, const Region<M>& from,
                const Extent<M>& were) {
     if (!prepares_ || were.start >= pages.end || were.end <= pages.start) return;
     if (from.prepared.load(relaxed) != 0) to.prepared.store(1, relaxed);
   }
-  // What changes frames alone: where a mark hides regions, copies take their place.
+  // An operation that only changes frames. If a mark hides regions, copies take their place.
   template <class F>
   void hidden_and_shown(const Regions& regions, F f) {
     sync_.hide(regions);
@@ -398,7 +403,7 @@ class Space {
   alignas(64) Pages table_;
   bool large_ = false;
   bool prepares_ = false;
-  std::uint64_t stack_most_ = 0, stack_gap_ = 0;  // pages; no stack grows if the first is 0
+  std::uint64_t stack_most_ = 0, stack_gap_ = 0;  // pages; 0: stacks don't grow
   std::uint64_t heap_ = 0;
   alignas(64) typename M::template atomic<std::uint64_t> brk_;
 };

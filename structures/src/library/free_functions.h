@@ -1,10 +1,10 @@
-// How the memory of objects is freed: by a function of the program, whose number each object has in
-// its header. Several allocators in one process therefore do not meet.
+// Frees the memory of objects by a function of the program, whose number is in each object's
+// header. So several allocators in one process don't conflict.
 //
-// State: a table of the functions, zero at first, that only grows. A function's place is found from
-// its address, so that the same function has the same number again.
-// Order: an object that is freed was made after its function was put in; the object hands that on.
-//   So all is relaxed.
+// State: a table of the functions, zero at first, which only grows. A function's place follows from
+//   its address, so the same function always gets the same number.
+// Order: an object was made after its function was stored, and whoever frees the object got it by
+//   an ordered path. So all accesses are relaxed.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace lockswap {
 class FreeFunctions {
  public:
   using Function = void (*)(void*);
-  // Its number. 0: there is no function, or there are too many.
+  // Returns the function's number, or 0 if f is null or there are too many functions.
   static std::uint16_t number_of(Function f) noexcept {
     if (f == nullptr) return 0;
     const std::size_t first = place_of(f);
@@ -28,7 +28,7 @@ class FreeFunctions {
     }
     return 0;
   }
-  // Returns nullptr if the memory is not the library's to free.
+  // Returns nullptr if the library must not free the memory.
   static Function numbered(std::uint64_t number) noexcept {
     return number == 0 ? nullptr : table()[number - 1].load(relaxed);
   }
@@ -45,7 +45,7 @@ class FreeFunctions {
     return static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(f) * 0x9E3779B97F4A7C15u >>
                                     52);
   }
-  // Whether the function is there, or is put there.
+  // Returns whether the function is at that place, after storing it if the place is empty.
   static bool is_at(std::size_t at, Function f) noexcept {
     Place& place = table()[at];
     Function known = place.load(relaxed);

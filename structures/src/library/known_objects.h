@@ -1,9 +1,11 @@
-// Which objects there are, in programs that are compiled to be checked: so one that is used after
-// it was freed is known as such without a look into its memory.
+// The set of existing objects, in programs that are compiled with checks. It shows that an object
+// is used after it was freed, without reading its memory.
 //
-// State: a table of addresses, mapped by the first check of the process; 0 before. An address
-//   stays, and becomes an object again when its memory does. What does not fit is not known.
-// Order: relaxed, all: a program without an error hands an object on before it is used or freed.
+// State: a table of addresses, which the first check of the process maps; 0 before. An address
+//   stays, and becomes an object again when its memory does. An object that does not fit is
+//   unknown.
+// Order: relaxed, all, because a correct program orders the creation of an object before its use
+//   and its free.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +38,7 @@ class KnownObjects {
   using Word = NativeAtomic<std::uint64_t>;
   static constexpr std::size_t kMost = 1 << 20;
   static constexpr std::size_t kProbes = 64;
-  static constexpr std::uint64_t kIsThere = 1;  // in the lower bits of an address, which are 0
+  static constexpr std::uint64_t kIsThere = 1;  // in the low bits of an address, which are 0
   static constexpr std::uint64_t kIsFreed = 2;
   struct State {
     Word table;
@@ -47,7 +49,7 @@ class KnownObjects {
   static std::uint64_t word_of(const void* object, std::uint64_t state) noexcept {
     return reinterpret_cast<std::uintptr_t>(object) | state;
   }
-  // Where it is, or would be; nullptr if there is no place.
+  // Returns where the object is, or would be, or nullptr if there is no room.
   static Word* place_of(const void* object) noexcept {
     const std::uint64_t address = word_of(object, 0);
     const auto first = static_cast<std::size_t>(address * 0x9E3779B97F4A7C15u >> 44);
@@ -63,7 +65,7 @@ class KnownObjects {
     if (at == nullptr) return;
     std::uint64_t there = at->load(relaxed);
     if (there == 0 && !is_new) return;
-    // Another thread may take the place: then this object is not known.
+    // If another thread takes the place, this object is unknown.
     at->compare_exchange(there, word_of(object, state), relaxed);
   }
 };

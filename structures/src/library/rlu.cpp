@@ -1,4 +1,4 @@
-// The exported functions of rlu.h: arguments are checked here, all else is in rlu/.
+// The exported functions of rlu.h. They check arguments and leave the rest to rlu/.
 
 #include <bit>
 #include <cerrno>
@@ -27,7 +27,7 @@ static_assert(sizeof(lockswap_rlu_domain) >= sizeof(lockswap::NativeAtomic<std::
 static_assert(sizeof(lockswap_rlu_writer_lock) == sizeof(RluLibrary::WriterLock));
 static_assert(sizeof(lockswap_rlu_callback) == sizeof(lockswap::rlu::Callback));
 
-// What rlu_inline.h knows of a thread.
+// The part of a thread's context that rlu_inline.h uses.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"  // gcc and clang have it for such classes
 static_assert(offsetof(lockswap_rlu_context_1, word) == offsetof(Context, word));
@@ -46,7 +46,7 @@ namespace {
 RluLibrary::WriterLock& lock_of(lockswap_rlu_writer_lock* l) noexcept {
   return *reinterpret_cast<RluLibrary::WriterLock*>(l);
 }
-using Deferral = lockswap::NativeAtomic<std::uint32_t>;  // of a domain; 0: 1
+using Deferral = lockswap::NativeAtomic<std::uint32_t>;  // a domain's; 0 means 1
 const Deferral& deferral_of(const lockswap_rlu_domain& d) noexcept {
   return *reinterpret_cast<const Deferral*>(&d);
 }
@@ -67,7 +67,7 @@ int error_of(Result result) noexcept {
 }
 void* unlocked(const void* p) noexcept { return const_cast<void*>(p); }
 
-// Calls f(context), or says that the thread is in a section.
+// Calls f(context), or returns that the thread is in a section.
 template <class F>
 int outside(const F& f) noexcept {
   Context* const c = RluLibrary::outside();
@@ -125,7 +125,7 @@ const char* wrong(int what, void* object) noexcept {
   }
 }
 
-// There was no memory. A function of its own: the short way in needs no stack.
+// Called if there was no memory. A separate function, so that the usual path needs no stack frame.
 [[gnu::noinline, gnu::cold]] void begin_at_last() noexcept {
   unsigned round = 0;
   do {

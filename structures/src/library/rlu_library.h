@@ -1,4 +1,4 @@
-// The RLU library on the real machine, as the exported functions want it.
+// The RLU library on the real machine, as the exported functions use it.
 #pragma once
 
 #include "library/free_functions.h"
@@ -18,7 +18,7 @@
 
 namespace lockswap {
 
-// The calling thread's context; inlined sections look at it (lockswap/rlu_inline.h).
+// The calling thread's context, which inlined sections use (lockswap/rlu_inline.h).
 LOCKSWAP_SHOWN_PER_THREAD(rlu::Local<Native>, rlu_here, "lockswap_rlu_here_1");
 
 template <>
@@ -26,9 +26,9 @@ inline rlu::Local<Native>& rlu::local<Native>() noexcept {
   return rlu_here;
 }
 
-// Objects are of memory that the program has allocated, and frees: the library calls no malloc.
+// The program allocates the memory of objects and frees it. The library never calls malloc.
 struct ProgramHeap {
-  // An object that is a part of something larger has no function, and stays.
+  // An object inside something larger has no function, and is not freed.
   static void give(void* memory) noexcept {
     const auto* const header = static_cast<const rlu::Header<Native>*>(memory);
     KnownObjects::freed(header + 1);
@@ -47,14 +47,14 @@ struct RluLibrary {
   using WriterLock = rlu::WriterLock<Native, Park<Native>>;
   using Checks = rlu::Checks<Native, ProgramHeap, WriterLock>;
 
-  // The calling thread's context; waits while memory is refused.
+  // Returns the calling thread's context. Waits while memory is refused.
   static Context& context() noexcept {
     Context* c = nullptr;
     for (unsigned round = 0; (c = Threads::attach()) == nullptr; ++round)
       Native::step_aside(round);
     return *c;
   }
-  // The same if the thread is in no section; else nullptr.
+  // The same, but returns nullptr if the thread is in a section.
   static Context* outside() noexcept { return in_section() ? nullptr : &context(); }
   static bool in_section() noexcept { return depth() != 0; }
   static unsigned depth() noexcept {

@@ -1,7 +1,7 @@
 // Start-up of liblockswap_structures.so, an ordinary library that programs are linked with. It
-// shares nothing with liblockswap.so and works alike whether that one is preloaded or not: libc
-// calls it when a thread ends, and when the process has forked. In a child of _Fork or clone no
-// handler runs, so the first section there notices by the process's stamp (platform/process.h).
+// shares nothing with liblockswap.so and works the same with or without it: libc calls this library
+// when a thread ends, and after a fork. In a child of _Fork or clone no handler runs, so the first
+// section there notices the change by the process's stamp (platform/process.h).
 #include <pthread.h>
 
 #include "library/rlu_library.h"

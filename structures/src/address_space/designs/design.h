@@ -1,4 +1,4 @@
-// What designs have in common: regions in an index, and, of most, one lock over it.
+// What designs have in common: regions in an index, and for most of them one lock over it.
 #pragma once
 
 #include "address_space/change.h"
@@ -6,13 +6,13 @@
 
 namespace lockswap::address_space {
 
-// No fault looks beside an operation, so that this has nothing to hide from it, or to show.
+// For designs in which no fault runs beside an operation, so that hide and show have nothing to do.
 template <class M, class Where>
 class Design {
  public:
   using Index = Where;
   static constexpr bool kInPlace = Where::kInPlace;
-  // What a thread needs to use it.
+  // A thread's data for using the design.
   struct Hand : Index::Hand {
     template <class D>
     explicit Hand(D& of) : Index::Hand(of.index()) {}
@@ -20,11 +20,12 @@ class Design {
   Index& index() { return index_; }
   void hide(const std::vector<Region<M>*>&) {}
   void show() {}
-  // A fault may fill so many pages around its own, a power of two. Before threads look.
+  // A fault may fill this many pages around its own, a power of two. Called before there are other
+  // threads.
   void faults_fill(std::uint64_t pages) { filled_ = pages; }
 
  protected:
-  // What a fault has to lock, where it locks pages: [first, last).
+  // The pages that a fault must lock, if it locks pages: [first, last).
   std::uint64_t first_filled(std::uint64_t page) const { return page & ~(filled_ - 1); }
   std::uint64_t last_filled(std::uint64_t page) const { return first_filled(page) + filled_; }
 
@@ -34,7 +35,7 @@ class Design {
   std::uint64_t filled_ = 1;
 };
 
-// Some operations are tried with a part of the pages.
+// For designs that try some operations with only some of the pages.
 template <class M>
 class Speculative : public Design<M, LockedIndex<M>> {
  public:
@@ -45,7 +46,7 @@ class Speculative : public Design<M, LockedIndex<M>> {
   };
 };
 
-// The lock is as mmap_sem was: operations have it for themselves.
+// The lock is like mmap_sem: operations hold it exclusively.
 template <class M, class Where>
 class UnderRwLock : public Design<M, Where> {
  public:

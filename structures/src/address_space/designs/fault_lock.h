@@ -1,6 +1,7 @@
-// fault-lock: operations exclude each other by one lock, and faults by a second one, which an
-// operation takes only while it changes what faults look at (Bonsai, section 5.1). Nothing reads
-// under the first, so it is a mutex; there it is mmap_sem, held for writing.
+// fault-lock: one lock excludes operations from each other, and a second one excludes faults. An
+// operation takes the second one only while it changes what faults read (Bonsai, section 5.1).
+// Nobody takes the first for reading, so it is a mutex here; in the paper it is mmap_sem, held for
+// writing.
 #pragma once
 
 #include "address_space/designs/design.h"

@@ -1,4 +1,4 @@
-// hybrid-rcu: as pure-rcu, but a fault searches the tree of regions under a reader-writer lock
+// hybrid-rcu: pure-rcu, except that a fault searches the tree of regions under a reader-writer lock
 // (Bonsai, section 5.2).
 #pragma once
 

@@ -1,5 +1,5 @@
-// list-full: the list-based range lock in mmap_sem's place, for all of it always (range locks,
-// section 7.2).
+// list-full: the list-based range lock in place of mmap_sem, always for the full range (range
+// locks, section 7.2).
 #pragma once
 
 #include "address_space/designs/ranges.h"

@@ -1,4 +1,4 @@
-// list-mprotect: mprotect alone locks its region (range locks, section 7.2, figure 6).
+// list-mprotect: only mprotect locks less, namely its region (range locks, section 7.2, figure 6).
 #pragma once
 
 #include "address_space/designs/ranges.h"

@@ -1,21 +1,22 @@
-// list-pages: faults lock their page, and every operation but fork and the growth of a stack first
-// tries with its own pages and one more on each side. Beyond the range-lock paper, which tries
-// mprotect alone, with all of its region, and leaves mmap, munmap and brk to future work (sections
-// 5 and 8).
+// list-pages: faults lock their page, and every operation except fork and the growth of a stack
+// first tries with its own pages and one more on each side. This goes beyond the range-lock paper,
+// which does so only for mprotect, with all of its region, and leaves mmap, munmap and brk to
+// future work (sections 5 and 8).
 //
-// Idea: an operation that neither makes nor ends a region changes the mapping of its own pages and
-//   nothing else: it moves the bounds of regions that have a page in its range or touch it, within
-//   that range, or changes the protection of a region that lies in it. Everything else it looks at
-//   in order to know that, it looks at through those pages and their neighbours.
-// So: 1. lock the range and a page on each side; 2. search, and work out what the regions become;
-//   3. if their number stays, move bounds in place; else give up, and lock everything.
-// Invariants: the tree changes under the lock for all alone, so a search under any lock is whole.
-//   A bound is moved by a thread that holds the pages on both sides of where it was and of where
-//   it comes to; so what another thread moves meanwhile, or has moved unseen, is on the same side
-//   of this range before and after. A page table goes only if all of its pages are locked here: no
-//   fault is in it, or on its way.
-// What falls away: there is no first search under a lock of its own, no sequence number and nothing
-//   to try again, but for brk, whose range hangs on where the heap ends.
+// Idea: an operation that neither makes nor ends a region only changes the mapping of its own
+//   pages. Within its range, it moves the bounds of regions that have a page in the range or touch
+//   it, or it changes the protection of a region that lies in the range. Whatever it must read to
+//   know that, it finds through those pages and their neighbours.
+// Steps: 1. lock the range and a page on each side. 2. Search, and compute what the regions become.
+//   3. If their number stays the same, move the bounds in place. Otherwise give up, and lock
+//   everything.
+// Invariants: the tree changes only under the full lock, so a search under any lock sees a whole
+//   tree. A thread that moves a bound holds the pages on both sides of its old place and of its new
+//   place. So if another thread moves a bound meanwhile, or has moved it unseen, it is on the same
+//   side of this range before and after. A page table is removed only if all of its pages are
+//   locked here, so no fault is in it or on its way there.
+// Not needed: a first search under a lock of its own, a sequence number, and retries, except for
+//   brk, whose range depends on the end of the heap.
 #pragma once
 
 #include <algorithm>

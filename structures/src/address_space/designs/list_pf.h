@@ -1,4 +1,4 @@
-// list-pf: faults alone lock their page (range locks, section 7.2, figure 6).
+// list-pf: only faults lock less, namely their page (range locks, section 7.2, figure 6).
 #pragma once
 
 #include "address_space/designs/ranges.h"

@@ -1,4 +1,5 @@
-// list-refined: faults lock their page, mprotect its region (range locks, sections 5.2, 5.3, 7.2).
+// list-refined: faults lock their page, and mprotect locks its region (range locks, sections 5.2,
+// 5.3, 7.2).
 #pragma once
 
 #include "address_space/designs/ranges.h"

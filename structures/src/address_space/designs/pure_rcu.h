@@ -1,4 +1,4 @@
-// pure-rcu: faults take no lock but those of page tables (Bonsai, section 5.3).
+// pure-rcu: faults take no locks except those of page tables (Bonsai, section 5.3).
 #pragma once
 
 #include "address_space/designs/rcu_faults.h"

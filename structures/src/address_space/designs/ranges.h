@@ -1,8 +1,8 @@
-// What the designs share that have a range lock in mmap_sem's place. Without a refinement everybody
-// asks for all of it; with kFaultsRefined faults lock their page (range locks, section 5.3), or all
-// of a large one; with
-// kProtectRefined mprotect first tries with its region alone, a page wider on each side (section
-// 5.2, listing 4). Whatever changes the tree locks all.
+// What designs with a range lock in place of mmap_sem have in common. Without a refinement every
+// thread locks the full range. With kFaultsRefined, faults lock their page (range locks, section
+// 5.3), or all pages of a large one. With kProtectRefined, mprotect first tries with only its
+// region and a page on each side (section 5.2, listing 4). Whatever changes the tree locks the full
+// range.
 #pragma once
 
 #include "address_space/designs/design.h"
@@ -28,7 +28,7 @@ class Ranges : public Speculative<M> {
     if (kProtectRefined && kind == Change::protect && speculate(h, start, end, body)) return;
     const typename M::Range held(lock_, 0, kPages, false);
     body(Allowed{true, 0, kPages});
-    sequence_.store(sequence_.load(relaxed) + 1, relaxed);  // as in the next function
+    sequence_.store(sequence_.load(relaxed) + 1, relaxed);  // relaxed: as in the next function
   }
 
  private:
@@ -49,7 +49,7 @@ class Ranges : public Speculative<M> {
           first = r->start.load(relaxed);
           last = r->end.load(relaxed);
         }
-        // relaxed: it is written under the lock for all, which orders it with any other range.
+        // relaxed: it is written under the full lock, which is ordered with any other range.
         before = sequence_.load(relaxed);
       }
       if (r == nullptr || first > start || last < end) {
@@ -59,7 +59,7 @@ class Ranges : public Speculative<M> {
       const std::uint64_t low = first == 0 ? 0 : first - 1;
       const std::uint64_t high = last < kPages ? last + 1 : last;
       const typename M::Range held(lock_, low, high, false);
-      // The region may be freed when the number has changed.
+      // If the number has changed, the region may have been freed.
       if (sequence_.load(relaxed) != before || r->start.load(relaxed) != first ||
           r->end.load(relaxed) != last) {
         ++count.restarts;

@@ -1,9 +1,10 @@
-// What the designs share whose faults do not take the space's lock (Bonsai, sections 5.2 and 5.3).
+// What designs whose faults do not take the space's lock have in common (Bonsai, sections 5.2 and
+// 5.3).
 //
-// An operation marks the regions that change, then empties their tables; a fault looks at the mark
-// once more under the table's lock before it fills. A fault that finds no region, or a mark, looks
-// again under the lock: an operation may be half done. So do file-backed faults and copies
-// (section 6).
+// An operation marks the regions that change, then empties their tables. A fault checks the mark
+// once more under the table's lock before it fills the entry. A fault that finds no region, or a
+// mark, retries under the lock, because an operation may be half done. So do file-backed faults and
+// copies (section 6).
 #pragma once
 
 #include "address_space/designs/design.h"
@@ -19,7 +20,7 @@ class RcuFaults : public UnderRwLock<M, Where> {
   using typename Base::Hand, typename Base::Index;
   void hide(const std::vector<Region<M>*>& regions) {
     for (Region<M>* r : regions)
-      r->gone.store(1, relaxed);  // each table's lock follows
+      r->gone.store(1, relaxed);  // ordered by each table's lock, taken later
   }
 
   template <class Fill>

@@ -1,4 +1,4 @@
-// rwlock: one reader-writer lock, as mmap_sem was: faults read, operations write.
+// rwlock: one reader-writer lock, as mmap_sem was. Faults read, and operations write.
 #pragma once
 
 #include "address_space/designs/design.h"

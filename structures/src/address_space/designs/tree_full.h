@@ -1,5 +1,5 @@
-// tree-full: as list-full, with the range lock that is a tree under a spin lock (range locks,
-// sections 3 and 7.2).
+// tree-full: list-full with the range lock that is a tree under a spin lock (range locks, sections
+// 3 and 7.2).
 #pragma once
 
 #include "address_space/designs/ranges.h"

@@ -1,4 +1,4 @@
-// tree-refined: as list-refined, with the range lock that is a tree under a spin lock (range locks,
+// tree-refined: list-refined with the range lock that is a tree under a spin lock (range locks,
 // sections 3 and 7.2).
 #pragma once
 
