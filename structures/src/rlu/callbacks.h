@@ -1,13 +1,13 @@
 // Callbacks after a grace period.
 //
-// Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.8, names them as missing; as
-//   call_rcu in user-space RCU (M. Desnoyers and others, IEEE TPDS 2012).
-// Idea: callbacks lie on one stack. A thread that waits for readers anyway takes all of them
-//   before, and calls them after that. If none comes by, a thread that has given many does so when
-//   it is in no section. There is no thread of the library's own.
-// Invariants: a callback is taken before the clock is moved, and called when all readers that go by
-//   an older time have left. `batches` counts the threads that have taken some: it is raised before
-//   the stack is emptied, so what is not on the stack has been called when it is 0.
+// Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.8, mentions that they are
+//   missing. They work like call_rcu in user-space RCU (M. Desnoyers and others, IEEE TPDS 2012).
+// Idea: all callbacks are on one stack. A thread that must wait for readers anyway takes all of
+//   them before it waits, and calls them afterwards. If no such thread comes, a thread that has
+//   added many does so when it is outside a section. The library has no thread of its own.
+// Invariants: a callback is taken before the clock moves, and called when all readers with an older
+//   time have left. `batches` counts the threads that have taken some. It is incremented before the
+//   stack is emptied, so when it is 0, everything that is not on the stack has been called.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,23 @@ struct Callback {
   void (*function)(Callback*);
 };
 
-// Those that a thread has taken off the stack.
+// The callbacks that a thread has taken off the stack.
 template <Platform P>
 class Batch {
  public:
-  // Before the clock is moved on.
+  // Called before the clock moves.
   void take() noexcept {
     auto& all = shared<P>();
-    // acquire: if another thread has taken them, barrier() then sees that it is counted.
+    // acquire: if another thread has taken them, barrier() then sees it in the count.
     if (all.callbacks.load(acquire) == 0) return;
-    all.batches.fetch_add(1, relaxed);  // relaxed: the exchange hands it on
-    // acquire: pairs with call(). release: pairs with the load above, and with this one.
+    all.batches.fetch_add(1, relaxed);  // relaxed: the exchange publishes it
+    // acquire: pairs with call(). release: pairs with the load above, and with this exchange in
+    // other threads.
     newest_ = reinterpret_cast<Callback*>(all.callbacks.exchange(0, acq_rel));
     counted_ = true;
   }
-  // When the readers of before have left, in no section. In the order in which they were given.
+  // Called outside a section, when the readers from before have left. Calls them in the order in
+  // which they were added.
   void run(Context<P>& me) noexcept {
     if (!counted_) return;
     Callback* first = nullptr;
@@ -57,7 +59,7 @@ class Batch {
       c->function(c);
     }
     me.in_callback = nested;
-    shared<P>().batches.fetch_sub(1, release);  // what they did; pairs with barrier
+    shared<P>().batches.fetch_sub(1, release);  // release: what they did; pairs with barrier
     counted_ = false;
   }
 
@@ -82,11 +84,11 @@ class Callbacks {
     me.duties |= C::kCallbacks;
   }
 
-  // In no section: when the thread has given many.
+  // Called outside a section, if the thread has added many.
   static void look_after(C& me) noexcept {
     if (me.callbacks >= P::kManyCallbacks && !me.in_callback) run_all(me);
   }
-  // Those that were given before.
+  // Waits for readers, and runs the callbacks that were added before.
   static void run_all(C& me) noexcept {
     me.callbacks = 0;
     me.duties &= ~static_cast<std::uint32_t>(C::kCallbacks);
@@ -95,7 +97,7 @@ class Callbacks {
     Commit<P, H>::synchronize(me);
     mine.run(me);
   }
-  // Also those that other threads have taken.
+  // Also waits for those that other threads have taken.
   static void barrier(C& me) noexcept {
     run_all(me);
     // acquire: pairs with run.

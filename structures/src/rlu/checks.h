@@ -1,5 +1,5 @@
-// Errors of use, for programs that are compiled with LOCKSWAP_RLU_CHECKS: what is wrong with a call
-// that is about to be made.
+// Finds incorrect calls, in programs that are compiled with LOCKSWAP_RLU_CHECKS, just before they
+// are made.
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.8, which leaves the rules to
 //   the programmer.
@@ -27,7 +27,7 @@ class Checks {
   using S = Section<P, H>;
 
  public:
-  // Each: what is wrong, or nullptr.
+  // Each function returns what is wrong, or nullptr.
   static const char* end() noexcept {
     if (const char* wrong = in_section("unlock outside of a section")) return wrong;
     C& c = *mine();
@@ -40,13 +40,13 @@ class Checks {
                  "a lock gives"
                : nullptr;
   }
-  // A section begins.
+  // Called when a section begins.
   static const char* begin() noexcept {
     if (depth() != 0 || mine() == nullptr || mine()->watch == nullptr) return nullptr;
     mine()->watch->sum_made();
     return nullptr;
   }
-  // An object was made by the thread.
+  // Called when the thread has made an object.
   static const char* made(void* object) noexcept {
     if (object == nullptr || !watches()) return nullptr;
     mine()->watch->made(object, header_of<P>(object).size);
@@ -106,7 +106,8 @@ class Checks {
     return depth() != 0 ? nullptr : otherwise;
   }
   static bool is_mine(const Lock& l) noexcept { return mine() != nullptr && l.is_of(*mine()); }
-  // Whether the thread has what its sections are watched with; false: no memory.
+  // Returns whether the thread has the data for watching its sections, or false if there is no
+  // memory.
   static bool watches() noexcept {
     C* const c = mine() != nullptr ? mine() : Threads<P, H>::attach();
     if (c == nullptr) return false;
@@ -125,7 +126,7 @@ class Checks {
     c.watch->see(seen, header_of<P>(object).size, is_copy);
     c.duties |= C::kWatched;
   }
-  // Of what the section is about to commit.
+  // Checks what the section is about to commit.
   static bool stores_copy(C& c) noexcept {
     if ((c.duties & C::kWriting) == 0) return false;
     for (const Entry* e = c.log().last(); e != c.log().begun(); e = e->before) {
@@ -143,8 +144,9 @@ class Checks {
     }
     return false;
   }
-  // An object that it has read, or, if it has read and locked nothing, one that the thread has made
-  // before. (A section that reads may fill an object that no other thread knows yet.)
+  // Returns whether it was written without a lock: an object that the section has read, or, if the
+  // section has read and locked nothing, one that the thread made before. (A section that only
+  // reads may fill an object that no other thread has yet.)
   static bool writes_without_lock(C& c) noexcept {
     if (c.watch == nullptr) return false;
     if ((c.duties & C::kWriting) != 0) {
@@ -161,8 +163,8 @@ class Checks {
     const std::uint64_t held = lock_of(S::actual(object));
     return held != kUnlocked && &Log::owner_of(held) != mine();
   }
-  // By the section that is going on. (An object of which a commit was deferred may be in a helper's
-  // hands.)
+  // Returns whether the present section has freed it. (A helper may be changing an object with a
+  // deferred commit.)
   static bool is_freed(const void* object) noexcept {
     if (mine() == nullptr || (mine()->duties & C::kWriting) == 0) return false;
     for (const Entry* e = mine()->log().last(); e != nullptr; e = e->before) {

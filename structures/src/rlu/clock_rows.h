@@ -1,29 +1,30 @@
-// Which thread reads since which time of a 64-bit clock: the reader indicator of the RLU library.
+// Which threads read, and since which time of a 64-bit clock: the reader indicator of the RLU
+// library.
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.4 and algorithm 1, lines 1 to
 //   9 and 52 to 64: run counter and local clock of each thread, RLU_SYNCHRONIZE.
-// Idea: each thread has a row, with one word that says since when it reads. A thread that has moved
-//   the clock on waits until no word is older.
-// State: a row's word is 0 (the thread reads nothing), or 1 more than a time at which the clock has
-//   been when the thread began, or before that. Rows stand in groups, each twice as large as the
-//   one before; a bit for each row says whether it has a thread.
-// Invariants: the time in the word is never later than the one that the reader goes by. A row has
-//   one thread at most. Rows are never unmapped; a row without a thread is another's to take. While
-//   a thread may read, its row's bit is set: so a writer looks at the rows with a bit, and not at
-//   those of threads that have ended. A new thread takes the first row that is free.
-// Order: a Dekker pair, of which the reader's side has no fence but P::light_fence.
-//     a reader     1. stores a time in its word   2. loads the clock, which it then goes by
+// Idea: each thread has a row, with a word that has the time since when it reads. A thread that has
+//   moved the clock waits until no word is older.
+// State: a row's word is 0 if the thread reads nothing. Otherwise it is 1 plus a time that the
+//   clock had when the thread began, or earlier. Rows are in groups, each twice as large as the one
+//   before. Each row has a bit that says whether it has a thread.
+// Invariants: the time in the word is never later than the time that the reader uses. A row has at
+//   most one thread. Rows are never unmapped, and a row without a thread is free for others. A
+//   row's bit is set while its thread may read, so a writer reads only the rows whose bit is set,
+//   and not those of threads that have ended. A new thread takes the first free row.
+// Order: a Dekker pair, in which the reader's fence is only P::light_fence.
+//     a reader     1. stores a time in its word   2. loads the clock, which is the time it uses
 //     a writer     1. moves the clock on          2. P::heavy_fence   3. loads the words
-//   Either the writer sees the word, or the reader goes by the new time. A word that is seen with
-//   the new time or a later one is of a reader that saw the clock moved. The bit is set before 1.
-//   of the thread's first section and read in 3., so the same holds for it.
-// Deviations: rows.h has the rows of locks: 18 bits of a clock that belongs to a lock, seven
-//   sections, a table of fixed size. Here the clock is one for all and must not wrap, since objects
-//   are compared with it, and there may be any number of threads; so there is any number of groups,
-//   and each row is the head of what else belongs to the thread. The paper's run counter and local
-//   clock are one word: a thread that waits for a reader waits for its word to change. A waiting
-//   thread yields, then sleeps; the paper's spins. Readers do not wake it, which would cost each of
-//   them a load.
+//   Either the writer sees the word, or the reader uses the new time. A word with the new time or a
+//   later one belongs to a reader that saw the clock moved. The bit is set before step 1 of the
+//   thread's first section and read in step 3, so the same holds for it.
+// Deviations: the rows for locks are in rows.h, with 18 bits of a clock for each lock, seven
+//   sections and a table of fixed size. Here there is one clock for all, which must not wrap
+//   because objects are compared with it, and any number of threads. So there is any number of
+//   groups, and each row is the head of the thread's other data. The paper's run counter and local
+//   clock are one word, because a thread that waits for a reader waits for its word to change. A
+//   waiting thread yields and then sleeps, where the paper's spins. Readers do not wake it, because
+//   that would cost each of them a load.
 #pragma once
 
 #include <bit>
@@ -39,9 +40,9 @@ namespace lockswap {
 template <Platform P>
 struct alignas(64) ClockRow {
   typename P::template atomic<std::uint64_t> word{};
-  // The process of its thread (P::process()); 0: it has no thread.
+  // The process of its thread (P::process()), or 0 if it has no thread.
   typename P::template atomic<std::uint64_t> process{};
-  // Where its bit is, and which one; set before it is known to others.
+  // Where its bit is; set before the row is published.
   typename P::template atomic<std::uint64_t>* bits = nullptr;
   std::uint64_t bit = 0;
 };
@@ -54,13 +55,14 @@ class ClockRows {
   using Row = ClockRow<P>;
   using Clock = typename P::template atomic<std::uint64_t>;
 
-  // --- a reader. The time that it goes by.
+  // --- for a reader. Returns the time that it uses.
   [[gnu::always_inline]] static std::uint64_t begin(Row& me, const Clock& clock) noexcept {
-    const std::uint64_t before = clock.load(relaxed);  // relaxed: an older time only makes it wait
-    // release, both: others may find this word where they wait for the end of the section before;
-    // pairs with wait_for_older.
+    // relaxed: an older time only makes others wait.
+    const std::uint64_t before = clock.load(relaxed);
+    // release, both: others that wait for the end of the previous section may find this word; pairs
+    // with wait_for_older.
     me.word.store(before + 1, release);
-    P::light_fence();                               // the pair with heavy_fence in wait_for_older
+    P::light_fence();                               // pairs with heavy_fence in wait_for_older
     const std::uint64_t now = clock.load(acquire);  // pairs with the store that moved the clock
     if (now != before) [[unlikely]]
       me.word.store(now + 1, release);
@@ -70,14 +72,14 @@ class ClockRows {
     me.word.store(0, release);  // the reads of the section; pairs with wait_for_older
   }
 
-  // Not to read: writers of a later time than this one, which has come, wait until end() if they
-  // have acquired what this thread has done since.
+  // Not for reading. Writers with a later time than this one, which has come, wait until end() if
+  // they have acquired what this thread has done since.
   static void begin_at(Row& me, std::uint64_t time) noexcept {
-    me.word.store(time + 1, relaxed);  // relaxed: what the thread does then hands it on
+    me.word.store(time + 1, relaxed);  // relaxed: what the thread does next publishes it
   }
 
-  // --- a writer that has moved the clock on to `time`, and reads nothing itself. Waits until no
-  // reader goes by an older time. How often it looked in vain.
+  // --- for a writer that has moved the clock to `time` and reads nothing itself. Waits until no
+  // reader uses an older time. Returns how many checks failed.
   std::uint64_t wait_for_older(std::uint64_t time) noexcept {
     P::heavy_fence();
     std::uint64_t looks = 0;
@@ -87,25 +89,26 @@ class ClockRows {
       return over;
     };
     each_with_thread([&is_over](Row& row) {
-      // acquire, both: pairs with begin and end.
+      // acquire, both: pair with begin and end.
       if (!is_over(row.word.load(acquire))) P::await(Pause::nap, row.word, acquire, is_over);
     });
     return looks;
   }
 
-  // --- all rows. f(row) for those that have a thread; of threads that come or end meanwhile some
-  // may be left out.
+  // --- all rows. Calls f(row) for those with a thread. May miss threads that begin or end
+  // meanwhile.
   template <class F>
   void each_with_thread(const F& f) const noexcept {
     for (const Group* g = at(first_); g != nullptr; g = at(g->next)) {
       for (std::size_t w = 0; w < g->words; ++w) {
-        // acquire: pairs with claim, where the row is; and with abandon, what its thread has read.
+        // acquire: pairs with claim, for where the row is, and with abandon, for what its thread
+        // has read.
         for (std::uint64_t bits = g->live[w].load(acquire); bits != 0; bits &= bits - 1)
           f(*row_in(g->slots[w * kRowsOfWord + static_cast<std::size_t>(std::countr_zero(bits))]));
       }
     }
   }
-  // The same for all that there are.
+  // The same for all rows.
   template <class F>
   void each(const F& f) const noexcept {
     for (const Group* g = at(first_); g != nullptr; g = at(g->next)) {
@@ -115,8 +118,8 @@ class ClockRows {
     }
   }
 
-  // For the calling thread, before it first reads: a row whose thread has ended, or a new one,
-  // which make() gives. Returns nullptr if there is no memory.
+  // Called by a thread before it first reads. Returns a row whose thread has ended, or a new one
+  // made by make(), or nullptr if there is no memory.
   template <class Make>
   Row* claim(const Make& make) noexcept {
     Row* fresh = nullptr;
@@ -136,7 +139,7 @@ class ClockRows {
       link = &g->next;
     }
   }
-  // By its thread, which ends or needs it no more.
+  // Called by the row's thread when it ends, or no longer needs the row.
   static void abandon(Row& row) noexcept {
     // release: what the thread has read; pairs with each_with_thread.
     row.bits->fetch_and(~row.bit, release);
@@ -144,7 +147,7 @@ class ClockRows {
   }
 
  private:
-  // Fewer only where a platform has few rows: so several words are explored, too.
+  // Fewer only if a platform has few rows, so that several words are explored, too.
   static constexpr std::size_t kRowsOfWord = P::kRows < 64 ? P::kRows : 64;
   struct Group {
     Clock next{};  // its address
@@ -153,7 +156,7 @@ class ClockRows {
     Clock* slots = nullptr;  // the addresses of rows
   };
 
-  // acquire, both: pairs with group_at and claim_in.
+  // acquire, both: pair with group_at and claim_in.
   static Group* at(const Clock& link) noexcept {
     return reinterpret_cast<Group*>(link.load(acquire));
   }
@@ -161,7 +164,7 @@ class ClockRows {
     return reinterpret_cast<Row*>(slot.load(acquire));
   }
 
-  // The group there, which is made if there is none; nullptr if there is no memory.
+  // Returns the group there, after making it if there is none, or nullptr if there is no memory.
   static Group* group_at(Clock& link, std::size_t words) noexcept {
     if (Group* const known = at(link); known != nullptr) return known;
     const std::size_t clocks = words + words * kRowsOfWord;
@@ -181,7 +184,8 @@ class ClockRows {
     return at(link);
   }
 
-  // The row of that place, if it is free; `fresh`, which is made if need be, if there is none.
+  // Returns the row at that place if it is free. If there is none, returns `fresh`, making it first
+  // if necessary.
   template <class Make>
   static Row* claim_in(Group& g, std::size_t i, Row*& fresh, bool& has_memory,
                        const Make& make) noexcept {
@@ -191,8 +195,8 @@ class ClockRows {
     const std::uint64_t here = P::process();
     if (Row* const row = row_in(g.slots[i]); row != nullptr) {
       std::uint64_t free = 0;
-      // relaxed: a hint. acquire: pairs with abandon. Once it has made a row, it goes on to a place
-      // for that.
+      // relaxed: a hint. acquire: pairs with abandon. After it has made a row, it must find an
+      // empty place for that.
       const bool mine = fresh == nullptr && row->process.load(relaxed) == 0 &&
                         row->process.compare_exchange(free, here, acquire);
       return mine ? row : nullptr;

@@ -1,25 +1,28 @@
-// From a section that has changed something to objects that are changed.
+// How the changes of a section take effect.
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.5, lines 44 to 73, and
 //   section 3.7.
-// Idea: what a section has logged is kept (deferred) until it takes effect, together with what the
-//   same thread has kept before:
-//     1. draw the time, and set the write clock to it; when it comes, new readers read the copies
-//     2. wait until all readers that go by an older time have left
+// Idea: the log of a section is kept (deferred) until it takes effect, together with what the same
+//   thread has deferred before:
+//     1. draw the time and set the write clock to it; when that time comes, new readers read the
+//        copies
+//     2. wait until all readers with an older time have left
 //     3. write the copies back     4. unlock the objects     5. free what is gone
 //     6. write clock to 0: nobody reads copies any more      7. swap the logs
-//   The thread itself does so, or a helper: one that wants an object of it (help). It has left its
-//   own section, and takes the word `user`; so there is no section of the owner's in the log then.
-// Invariants: of an object's entries only that which its word names is written back: the newest of
-//   the thread. The log that step 7 makes the active one was written back before this step 2 began:
-//   a reader that found a copy there has left. So it can be filled anew.
-// Why an entry that was aborted can be overwritten at once, while a reader still has its address:
-//   the reader looks at the chunk's head, and steals only if its time is that of the commit, or
-//   later. It found the address before the abort took it away, so it began before the commit that
-//   follows.
+//   The thread itself does this, or a helper, which is a thread that wants one of its objects
+//   (help). The helper has left its own section and has acquired the word `user`, so the owner has
+//   no section in that log then.
+// Invariants: of an object's entries only the one that its word names is written back, which is the
+//   thread's newest. The log that step 7 makes active was written back before this step 2 began, so
+//   readers that found a copy there have left, and it can be overwritten.
+// Aborted entries: one can be overwritten at once, although a reader may still have its address.
+//   The reader reads the chunk's head, and takes the copy only if its time is that of the commit or
+//   later. But it found the address before the abort removed it, so it began before the next
+//   commit.
 // Deviations: helping is the paper's proposal (3.7). A section may lock what the same thread has
-//   deferred (the paper's thread synchronizes first): its copy is made from the older copy, and an
-//   abort puts that back. Nothing is freed but after step 2, without a grace period more.
+//   deferred (in the paper the thread synchronizes first): the new copy is made from the older one,
+//   and an abort restores that one. Objects are freed only after step 2, without another grace
+//   period.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +41,7 @@ class Commit {
   using Log = typename C::Log;
 
  public:
-  // Waits until all sections have ended that go by an older time. Counted as `me`'s.
+  // Waits until all sections with an older time have ended. Counted for `me`.
   static void wait_for_readers(C& me, std::uint64_t time) noexcept {
     me.tallies.wait_loops.add(shared<P>().rows.wait_for_older(time));
     me.tallies.synchronizes.add(1);
@@ -50,11 +53,12 @@ class Commit {
     wait_for_readers(me, time);
   }
 
-  // What `c` has deferred takes effect. By `me`, in whose hands the logs are, in no section.
+  // Lets c's deferred commits take effect. Called by `me` outside a section, while it has c's logs.
   static void take_effect(C& me, C& c) noexcept {
     auto& clock = shared<P>().clock;
-    // relaxed, all of the write clock but step 6: the clock hands it on. It is not 0 if a thread
-    // did this that is gone, in a forked child; and if the time has come, readers go by it.
+    // relaxed, for all accesses of the write clock except step 6: the clock publishes it. In a
+    // forked child it may be nonzero, if a thread that is gone was doing this. If that time has
+    // come, readers use it.
     std::uint64_t time = c.write_clock.load(relaxed);
     if (time == 0 || !clock.has_come(time)) {
       time = clock.draw();
@@ -65,19 +69,19 @@ class Commit {
     finish(me, c);
   }
 
-  // Ends the section that is going on in c's log, and undoes what it did.
+  // Ends the present section in c's log, and undoes it.
   static void undo(C& c) noexcept {
     for (Entry* e = c.log().last(); e != c.log().begun(); e = e->before) {
       if (e->kind == Kind::gone) continue;
       auto& h = header_of<P>(e->object);
-      // release: pairs with the next thread's lock; for readers see above.
+      // release: pairs with the next thread's lock. For readers see the head.
       if (is_newest(h, e)) h.lock.store(e->previous, release);
     }
     c.log().cut();
   }
 
-  // In a forked child, before anything is freed there: of a thread that is gone, entries say if it
-  // has unlocked their objects, whose words nobody asks then.
+  // Called in a forked child, before anything is freed there, for each thread that is gone. Marks
+  // the entries of objects that it has unlocked, because their words must not be read later.
   static void forget_unlocked(C& c) noexcept {
     for (Entry* e = c.log().last(); e != nullptr; e = e->before) {
       if (e->kind == Kind::gone || e->kind == Kind::stale) continue;
@@ -85,8 +89,8 @@ class Commit {
     }
   }
 
-  // For a thread in no section, of which a lock failed because of `c`: waits until the section is
-  // over in which c locks objects, and lets c's deferred commits take effect.
+  // Called by a thread outside a section that failed to lock an object because of `c`. Waits for
+  // the end of the section in which c locks objects, and lets c's deferred commits take effect.
   static void help(C& me, C& c) noexcept {
     if (!c.try_use(C::kHelper)) {
       c.wait_until_free();
@@ -101,16 +105,18 @@ class Commit {
 
  private:
   static bool is_newest(const Header<P>& h, const Entry* e) noexcept {
-    return h.lock.load(relaxed) == Log::lock_word(e);  // relaxed: this thread has it locked, or not
+    // relaxed: only this thread's own lock matters.
+    return h.lock.load(relaxed) == Log::lock_word(e);
   }
 
-  // Steps 3 to 7. In a forked child it goes on where a thread that is gone has stopped: until
-  // `freeing` the steps are done once more, and an object's word says whether it is unlocked.
+  // Steps 3 to 7. In a forked child it continues where a thread that is gone has stopped. Until
+  // `freeing` is set the steps are repeated, and an object's word says whether it is unlocked.
   static void finish(C& me, C& c) noexcept {
     if (!c.freeing) {
       write_back(me, c);
-      // Others wait for it as for a reader: an object that it unlocks is not freed before its entry
-      // is stale. For a forked child, which asks the words of the objects of all other entries.
+      // Other threads wait for this one as for a reader, so an object that it unlocks is not freed
+      // before its entry is stale. This is for a forked child, which reads the words of the objects
+      // of all other entries.
       ClockRows<P>::begin_at(me, c.write_clock.load(relaxed));  // relaxed: see take_effect
       unlock(c);
       ClockRows<P>::end(me);
@@ -118,8 +124,9 @@ class Commit {
       c.freeing = true;
     }
     free_gone(c);
-    c.write_clock.store(0, release);  // step 3; pairs with a reader that finds nothing to steal
-    c.wanted.store(0, relaxed);       // relaxed: a hint
+    // Publishes step 3; pairs with a reader that finds nothing to steal.
+    c.write_clock.store(0, release);
+    c.wanted.store(0, relaxed);  // relaxed: a hint
     me.tallies.syncs.add(1);
     c.deferred = 0;
     c.other_log().clear();
@@ -129,8 +136,8 @@ class Commit {
     c.freeing = false;
     c.tallies.log_bytes.set(c.log().bytes() + c.other_log().bytes());
   }
-  // Says also which entries are stale: as soon as one object is unlocked another thread may lock it
-  // and free it, so an older entry of it is not even a question to its word.
+  // Also marks stale entries: as soon as one object is unlocked, another thread may lock and free
+  // it, so its word must not even be read for an older entry.
   static void write_back(C& me, C& c) noexcept {
     for (Entry* e = c.log().last(); e != nullptr; e = e->before) {
       if (e->kind == Kind::gone || e->kind == Kind::stale) continue;
@@ -147,7 +154,8 @@ class Commit {
   static void unlock(C& c) noexcept {
     for (Entry* e = c.log().last(); e != nullptr; e = e->before) {
       if (e->kind == Kind::gone || e->kind == Kind::stale) continue;
-      header_of<P>(e->object).lock.store(kUnlocked, release);  // step 3; pairs with dereference
+      // Publishes step 3; pairs with dereference.
+      header_of<P>(e->object).lock.store(kUnlocked, release);
       P::fork_point();
       e->kind = Kind::stale;
     }

@@ -1,17 +1,18 @@
-// The global clock: how many commits have taken effect.
+// The global clock: the number of commits that have taken effect.
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), sections 3.4 and 3.5, lines 45 and 46.
-// Idea: a commit draws a number, says that its copies are to be read from the next time on, waits
-//   for its turn, and moves the clock on to that time: a ticket lock whose `shown` is the clock.
-// State (16 bytes, zero at first): `next`, the next number; `now`, the time. 64 bits: at a commit a
-//   nanosecond the clock lasts 584 years.
-// Invariants: now <= next. Each time belongs to one commit. Its write clock is set before the time
-//   comes.
-// Deviations: in the pseudo-code a commit sets its write clock to the clock's value and one, and
-//   then adds one to the clock. Two commits at once may both take the same time: a section that
-//   begins between the two additions reads some of the second commit's objects as they were (before
-//   the write clock was set) and others as they will be: a torn snapshot. Numbers that are drawn
-//   make the time the commit's own.
+// Idea: a commit draws a number, publishes that its copies are valid from the next time on, waits
+//   for its turn, and moves the clock to that time. This is a ticket lock whose now-serving number
+//   is the clock.
+// State (16 bytes, zero at first): `next`, the next number, and `now`, the time. With 64 bits and a
+//   commit each nanosecond, the clock lasts 584 years.
+// Invariants: now <= next. Each time belongs to one commit, which sets its write clock before that
+//   time comes.
+// Deviations: in the pseudo-code a commit sets its write clock to the clock plus 1, and then
+//   increments the clock. Two concurrent commits may take the same time. A section that begins
+//   between the two increments reads some objects of the second commit as they were (before the
+//   write clock was set) and others as they will be: a torn snapshot. Drawing numbers gives each
+//   commit its own time.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +29,12 @@ class CommitClock {
 
   constexpr const Word& now() const noexcept { return now_; }
 
-  // The time at which the commit will take effect. Never 0.
+  // Returns the time at which the commit will take effect. Never 0.
   std::uint64_t draw() noexcept {
-    return next_.fetch_add(1, relaxed) + 1;  // relaxed: a number orders nothing
+    return next_.fetch_add(1, relaxed) + 1;  // relaxed: the number orders nothing
   }
-  // It takes effect. What the thread did before is seen by those that begin to read then.
+  // Lets the commit take effect. Threads that begin to read at that time see what this thread did
+  // before.
   void move_to(std::uint64_t time) noexcept {
     // acquire: pairs with the store of the commit before, which so is handed on.
     P::await(Pause::nap, now_, acquire, [time](std::uint64_t t) { return t == time - 1; });
@@ -40,18 +42,18 @@ class CommitClock {
         [this, time] { return time == now_.load(relaxed) + 1 && time <= next_.load(relaxed); });
     now_.store(time, release);  // pairs with ClockRows::begin
   }
-  // Whether that time has come. For a commit whose thread does not exist any more.
+  // Returns whether that time has come. For a commit whose thread does not exist any more.
   bool has_come(std::uint64_t time) const noexcept {
     return now_.load(relaxed) >= time;  // relaxed: the fork has handed it on
   }
-  // In a forked child, before it draws: the numbers of threads that are gone are drawn anew.
+  // Called in a forked child before it draws: the numbers of threads that are gone are drawn again.
   void forked() noexcept {
     next_.store(now_.load(relaxed), relaxed);  // relaxed: no other thread draws yet
   }
 
  private:
   Word next_{};
-  alignas(64) Word now_{};  // each reader looks at it
+  alignas(64) Word now_{};  // every reader loads it
 };
 
 }  // namespace lockswap::rlu

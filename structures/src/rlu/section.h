@@ -1,16 +1,17 @@
-// Sections, and what a thread does in one: read, lock, free.
+// Sections, and what a thread does in one: read, lock and free objects.
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.5, lines 1 to 43 and 69 to
-// 73. Idea: a section goes by the time at which it began. An object that is not locked is read as
-//   it is. If it is locked, its copy is read if the thread has locked it itself, or if the locking
-//   thread's commit has a time that is not later than the section's.
-// Invariants: an object that a section locks is as the section saw it: a commit that changed it
-//   since has a later time than the section's, so it waits for the section before it unlocks.
-// Order: the object's word is loaded with acquire. It pairs with the unlock, whose thread has
-//   written back; and, where it is an address, with the lock: the head of the chunk.
-// Deviations: nested sections, which are parts of the outermost one; locks without a copy; a lock
-//   that fails is not the section's end, the caller says so (abort). An abort waits until the
-//   object can be had.
+//   73.
+// Idea: a section reads the state at the time at which it began. An object that is not locked is
+//   read in place. If it is locked, its copy is read if the thread itself has locked it, or if the
+//   commit of the thread that locked it has a time that is not later than the section's.
+// Invariants: an object that a section locks is as the section saw it, because a commit that
+//   changed it since has a later time, and waits for the section before it unlocks.
+// Order: the object's word is loaded with acquire. This pairs with the unlock, whose thread has
+//   written back, and, if the word is an address, with the lock, for the head of the chunk.
+// Deviations: nested sections, which are parts of the outermost one; locks without a copy. A lock
+//   that fails does not end the section; the caller calls abort. An abort waits until the object is
+//   available.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@
 
 namespace lockswap::rlu {
 
-// `outside`: the thread is in no section. `nested`: it is in one inside of another one. Nothing has
-// been done then.
+// outside: the thread is in no section. nested: it is in a nested one. In both cases nothing has
+// been done.
 enum class Result : std::uint8_t { done, busy, no_memory, outside, nested };
 
 template <Platform P, Heap H>
@@ -43,7 +44,7 @@ class Section {
     begin(*local<P>().context);
     return true;
   }
-  // done, or outside.
+  // Returns done or outside.
   [[gnu::always_inline]] static Result end() noexcept {
     C* const c = local<P>().context;
     if (c == nullptr || c->depth != 1 || c->duties != 0) [[unlikely]]
@@ -52,9 +53,9 @@ class Section {
     ClockRows<P>::end(*c);
     return Result::done;
   }
-  // Ends the thread's section; of what it has locked nothing changes. no_memory: a lock failed for
-  // want of memory. Not a nested one: what is around it still reads, and only its end lets the
-  // thread wait for the one that has the object.
+  // Ends the thread's section, and undoes what it has locked. no_memory: a lock failed for lack of
+  // memory. A nested section can't abort, because the one around it still reads, and only the end
+  // of that lets the thread wait for the owner of the object.
   [[gnu::noinline]] static Result abort() noexcept {
     if (!is_inside()) return Result::outside;
     C& c = *local<P>().context;
@@ -80,15 +81,15 @@ class Section {
     return no_memory ? Result::no_memory : Result::done;
   }
 
-  // The version of an object, whose word is not 0, that this section sees.
+  // Returns the version that this section sees of an object whose word is not 0.
   [[gnu::noinline]] static void* steal(void* object) noexcept {
     const std::uint64_t lock = header_of<P>(object).lock.load(acquire);
     if (lock == kUnlocked || lock == kIsCopy || is_record(lock)) return object;
-    if (!is_inside()) return object;  // an error of use, which changes nothing
+    if (!is_inside()) return object;  // a bug in the program, which changes nothing
     C& me = *local<P>().context;
     C& other = Log::owner_of(lock);
     if (&other == &me) return copy_at(lock);
-    // acquire: if it is 0 again, what was written back; pairs with Commit::finish.
+    // acquire: if it is 0 again, for what was written back; pairs with Commit::finish.
     const std::uint64_t time = other.write_clock.load(acquire);
     if (time == 0 || time > me.clock) return object;
     me.tallies.steals.add(1);
@@ -100,13 +101,13 @@ class Section {
     return header_of<P>(object).lock.load(acquire) == kUnlocked ? object : steal(object);
   }
   static void* actual(void* object) noexcept {
-    // relaxed: of a copy that is in the caller's hands, or of what is none.
+    // relaxed: the caller has this copy, or it is no copy.
     if (object == nullptr || header_of<P>(object).lock.load(relaxed) != kIsCopy) return object;
     return Log::entry_of_copy(object)->object;
   }
 
-  // What the section commits may be deferred as far as it says, and no further than others have
-  // said before. outside: there is no section.
+  // Lets the section's commit be deferred as far as `commits` says, but no further than earlier
+  // calls in this section have said. Returns outside if there is no section.
   static Result defer(std::uint32_t commits) noexcept {
     if (!is_inside()) return Result::outside;
     C& c = *local<P>().context;
@@ -115,12 +116,13 @@ class Section {
     return Result::done;
   }
 
-  // A copy that may be changed; nullptr if the caller must abort.
+  // Returns a copy that may be changed, or nullptr if the caller must abort.
   static void* try_lock(void* given) noexcept { return lock<Kind::copy>(given); }
-  // The object as the section sees it, which stays so; nullptr if the caller must abort.
+  // Returns the object as the section sees it, and keeps it so, or nullptr if the caller must
+  // abort.
   static void* try_lock_const(void* given) noexcept { return lock<Kind::record>(given); }
 
-  // In a section. busy, no_memory: abort.
+  // Called in a section. Abort if it returns busy or no_memory.
   static Result free(void* given) noexcept {
     C& c = *local<P>().context;
     void* const object = actual(given);
@@ -130,7 +132,7 @@ class Section {
     return append(c, Kind::gone, object, 0) == nullptr ? Result::no_memory : Result::done;
   }
 
-  // In no section: what the thread has deferred takes effect.
+  // Called outside a section: lets the thread's deferred commits take effect.
   static void flush(C& c) noexcept {
     c.use(C::kOwner);
     Batch<P> batch;
@@ -142,9 +144,9 @@ class Section {
     batch.run(c);
   }
 
-  // The same for what any thread has deferred.
+  // The same for the deferred commits of all threads.
   static void flush_all(C& me) noexcept {
-    // A thread that has ended has nothing deferred.
+    // A thread that has ended has no deferred commits.
     shared<P>().rows.each_with_thread([&me](ClockRow<P>& row) {
       C& c = static_cast<C&>(row);
       c.use(&c == &me ? C::kOwner : C::kHelper);
@@ -153,9 +155,9 @@ class Section {
     });
   }
 
-  // In no section, before the thread acquires a writer lock: what it has deferred takes effect.
-  // While it has one it defers nothing, so a helper that comes finds nothing to do. Unlike flush it
-  // calls no callbacks: they might defer again.
+  // Called outside a section, before the thread acquires a writer lock: lets its deferred commits
+  // take effect. While it has the lock it defers nothing, so a helper finds nothing to do. Unlike
+  // flush it calls no callbacks, because they might defer again.
   static void before_writer_lock(C& c) noexcept {
     c.use(C::kOwner);
     if (c.deferred != 0) Commit<P, H>::take_effect(c, c);
@@ -171,7 +173,7 @@ class Section {
     if (c.depth++ != 0) return;
     c.clock = ClockRows<P>::begin(c, shared<P>().clock.now());
   }
-  // A section that is going on in a forked child goes on; see Threads.
+  // A section during which its thread forked continues in the child; see Threads.
   [[gnu::noinline]] static bool begin_first() noexcept {
     C* c = local<P>().context;
     if (c == nullptr || c->depth == 0) c = Threads<P, H>::attach();
@@ -180,7 +182,7 @@ class Section {
     return true;
   }
 
-  // A nested section, the outermost one if there is more to do, or none.
+  // Ends a nested section, an outermost one with more to do, or returns that there is none.
   [[gnu::noinline]] static Result end_another(C* c) noexcept {
     if (c == nullptr || c->depth == 0) return Result::outside;
     if (c->depth == 1) {
@@ -201,7 +203,7 @@ class Section {
     Threads<P, H>::attach();
     look_after(c);
   }
-  // What it has said of itself, and what a check has noted.
+  // Clears the section's settings, and what a check has noted.
   static void forget_section(C& c) noexcept {
     c.limit = 0;
     if ((c.duties & C::kWatched) != 0) c.watch->forget();
@@ -226,14 +228,14 @@ class Section {
     }
     Batch<P> batch;
     if (c.deferred != 0 && must_take_effect(c)) {
-      Threads<P, H>::attach();  // in a forked child the library is in order only then
+      Threads<P, H>::attach();  // in a forked child the library is repaired only then
       batch.take();
       Commit<P, H>::take_effect(c, c);
     }
     c.leave();
     batch.run(c);
   }
-  // Whether the section has done more than lock objects that it has not changed.
+  // Returns whether the section has done more than lock objects without changing them.
   static bool changes(C& c) noexcept {
     for (const Entry* e = c.log().last(); e != c.log().begun(); e = e->before) {
       if (e->kind != Kind::record) return true;
@@ -241,15 +243,15 @@ class Section {
     return false;
   }
   static bool must_take_effect(const C& c) noexcept {
-    // relaxed, both: a setting, and a hint: a thread that sets it too late helps.
+    // relaxed, both: a setting, and a hint. If a thread sets the hint too late, it helps instead.
     const std::uint32_t limit = c.limit != 0 ? c.limit : shared<P>().limit.load(relaxed);
     return c.deferred >= limit || c.writer_locks != 0 || c.wanted.load(relaxed) != 0 ||
            (c.duties & C::kLeased) != 0;
   }
 
-  // The first lock of the section. Returns false if another thread is writing back what this one
-  // has deferred. Under a writer lock it is only on its way out: the wait is short, and for no
-  // reader. But in a forked child there is no such thread.
+  // Called at the first lock of the section. Returns false if another thread is writing back this
+  // one's deferred commits. With a writer lock that thread is already leaving, so the wait is
+  // short, and for no reader. But in a forked child that thread does not exist.
   static bool begin_to_write(C& c) noexcept {
     if ((c.duties & C::kWriting) != 0) return true;
     if (c.writer_locks != 0 && local<P>().mark == P::process_mark()) {
@@ -271,7 +273,7 @@ class Section {
     }
     return e;
   }
-  // Because of that thread; nullptr means one that has unlocked meanwhile.
+  // The lock failed because of `owner`; nullptr: a thread that has unlocked since.
   static Result fail(C& c, C* owner) noexcept {
     if (owner != nullptr && owner != &c) {
       c.tallies.sync_requests.add(1);
@@ -291,13 +293,13 @@ class Section {
     C& c = *local<P>().context;
     c.tallies.locks.add(1);
     void* const object = actual(given);
-    // First: what this thread holds may just be written back by another one.
+    // First, because another thread may just be writing back what this thread holds.
     if (!begin_to_write(c)) return fail_to_lock(c, &c);
     auto& h = header_of<P>(object);
     std::uint64_t held = h.lock.load(acquire);  // see above
     const bool mine = held != kUnlocked && &Log::owner_of(held) == &c;
     if (held != kUnlocked && !mine) return fail_to_lock(c, &Log::owner_of(held));
-    // What this thread holds already, from this section or from one that it has deferred.
+    // An object that this thread has locked already, in this section or in a deferred one.
     void* const seen = mine && !is_record(held) ? copy_at(held) : object;
     if (mine) {
       const bool of_this_section = Log::entry_of(held)->section == c.section;
@@ -308,7 +310,7 @@ class Section {
     if (e == nullptr) return nullptr;
     e->previous = held;
     // release, both: the head of the chunk; pairs with the loads of the word. acquire: another
-    // thread may have locked and unlocked it meanwhile, in a section that was aborted.
+    // thread may have locked and unlocked it meanwhile, in an aborted section.
     if (mine) {
       h.lock.store(Log::lock_word(e), release);
     } else {

@@ -1,18 +1,19 @@
-// Threads that come and go, and the child of a fork.
+// Threads that begin and end, and the child of a fork.
 //
-// A thread that exits in a section has it aborted; what it has deferred takes effect then.
+// If a thread exits in a section, the section is aborted, and then its deferred commits take
+// effect.
 //
-// Fork. A child's copy of the memory is that of one moment between two stores of each thread. The
-// first thread of the child that is in no section puts in order what the others have left:
-//   1. the numbers of commits that never came are drawn anew (CommitClock::forked)
-//   2. their sections, as readers, are over
-//   3. their sections, as writers, are undone, and what they have unlocked is found out: for all of
-//      them, before anything is freed
-//   4. what they have deferred takes effect, from wherever it had got to: each step can be done
-//      twice (commit.h). It waits for a section of the child's thread, as for any other.
-//   5. their contexts are for new threads. Where no handler has run and another thread comes first,
-//      one of them may be that of the thread that forked; so they stay as they are.
-// A section that is going on when its thread forks goes on in the child, with its locks.
+// Fork: a child's memory is a snapshot between two stores of each thread. The child's first thread
+//   that is outside a section cleans up what the other threads have left:
+//   1. numbers of commits that never came are drawn again (CommitClock::forked)
+//   2. the other threads' sections end, as readers
+//   3. their sections are undone, as writers, and what they have unlocked is found out, for all of
+//      them before anything is freed
+//   4. their deferred commits take effect, from wherever they had got to, since each step can be
+//      repeated (commit.h). This waits for a section of the child's thread, as for any other
+//   5. their contexts become free for new threads. But if no handler has run and another thread
+//      comes first, one of them may belong to the thread that forked, so they stay as they are
+// A section during which its thread forks continues in the child, with its locks.
 #pragma once
 
 #include <cstdint>
@@ -30,25 +31,26 @@ class Threads {
   using C = Context<P>;
 
  public:
-  // The calling thread's context, in no section; nullptr if there is no memory.
+  // Returns the calling thread's context, outside a section, or nullptr if there is no memory.
   static C* attach() noexcept {
     auto& mine = local<P>();
     if (mine.mark == P::process_mark()) [[likely]]
       return mine.context;
     return arrive();
   }
-  // The same in a section or in none. Never nullptr in a section.
+  // The same, also in a section, where it is never nullptr.
   static C* current() noexcept { return local<P>().context; }
 
-  // In a forked child, by the one thread that is left, before there are others: its context is not
-  // of a thread that is gone.
+  // Called in a forked child by its only thread, before there are others: its context does not
+  // belong to a thread that is gone.
   static void forked() noexcept {
     // relaxed: other threads are created after this.
     if (C* const c = current(); c != nullptr) c->process.store(P::process(), relaxed);
     shared<P>().survivor.store(P::process(), relaxed);
   }
 
-  // In no section, when the caller needs the context no more: if it has no exit hook.
+  // Called outside a section when the caller no longer needs the context: ends the lease if there
+  // is one.
   static void end_lease(const C& c) noexcept {
     const bool is_over = c.depth == 0 && c.writer_locks == 0 && !c.in_callback;
     if ((c.duties & C::kLeased) != 0 && is_over) [[unlikely]]
@@ -69,13 +71,13 @@ class Threads {
   [[gnu::noinline]] static C* arrive() noexcept {
     auto& mine = local<P>();
     const std::uint64_t here = P::process();
-    // Only a thread of an ancestor that has survived has one already.
+    // Only the surviving thread of an ancestor has a context already.
     if (mine.context != nullptr) {
       mine.context->process.store(here, relaxed);
-      shared<P>().survivor.store(here, release);  // whose it is; pairs with put_in_order
+      shared<P>().survivor.store(here, release);  // release: whose it is; pairs with put_in_order
     }
     if (mine.context == nullptr) {
-      // In a process that has forked, contexts are not free before they have been repaired.
+      // After a fork, contexts are not free before they have been repaired.
       C* const c = new_context<P>();
       if (c == nullptr) return nullptr;
       P::check([c] { return c->is_at_rest(); });
@@ -100,32 +102,33 @@ class Threads {
       ClockRows<P>::end(*c);
     }
     c->writer_locks = c->limit = 0;
-    c->conflict = nullptr;  // both are for an abort that does not come
+    c->conflict = nullptr;  // both are for an abort that will not come
     c->no_memory = false;
-    attach();  // it may be the first call in a forked child
+    attach();  // this may be the first call in a forked child
     give_back();
   }
 
   // --- fork
 
-  // Once in each process: the first is in order from the start, and does the same.
+  // Called once in each process. The first process needs no repair, but also comes through here.
   static void repair(C& me, std::uint64_t here) noexcept {
     auto& process = shared<P>().process;
     std::uint64_t of = process.load(acquire);  // pairs with the store below
     if (of == here) return;
-    // Another thread may be at it.
+    // Another thread may be repairing.
     if (of == busy(here) || !process.compare_exchange(of, busy(here), acquire)) {
       P::await(Pause::nap, process, acquire, [here](std::uint64_t p) { return p == here; });
       return;
     }
-    // Nothing is left by others where there were none.
+    // Without a previous process there is nothing to repair.
     if (of != 0) put_in_order(me, here);
     process.store(here, release);  // pairs with the load above
   }
   static constexpr std::uint64_t busy(std::uint64_t process) noexcept { return process | 1; }
 
-  // Step by step for all: what takes effect waits for readers. relaxed, all: the fork has handed on
-  // what other threads did, and repair() hands this on.
+  // Does each step for all contexts before the next step, because commits that take effect wait for
+  // readers. relaxed, all: the fork has handed on what other threads did, and repair() hands this
+  // on.
   static void put_in_order(C& me, std::uint64_t here) noexcept {
     shared<P>().clock.forked();
     shared<P>().batches.store(me.in_callback ? 1 : 0, relaxed);

@@ -1,13 +1,13 @@
-// What a thread has looked at in its section, in programs that are compiled to be checked
-// (checks.h): so a write without a lock is found, and the address of a copy that is stored.
+// What a thread has accessed in its section, in programs that are compiled with checks (checks.h).
+// It finds writes without a lock, and stored addresses of copies.
 //
-// Idea: what a section reads in place stays as it is until the section ends, since each commit of a
-//   later time waits for it. So an object whose bytes have changed by then was written without a
-//   lock, by whomever.
+// Idea: what a section reads in place stays unchanged until the section ends, since each later
+//   commit waits for it. So if an object's bytes have changed by then, some thread has written it
+//   without a lock.
 // State: a table of what the section has read, which a new stamp empties; and the newest objects
-//   that the thread has made, with their sums as a section began.
-// Limits: the table is of fixed size, and what does not fit is not watched; of a large object only
-//   the first bytes are.
+//   that the thread has made, with their checksums from the beginning of the section.
+// Limits: the table has a fixed size, and what does not fit is not watched. Of a large object only
+//   the first bytes are watched.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class Watch {
     std::uint64_t sum;
     std::uint64_t stamp;
     std::size_t size;
-    bool is_copy;  // of another thread
+    bool is_copy;  // another thread's
   };
   static constexpr std::size_t kSeen = 1024;
   static constexpr std::size_t kMade = 16;
@@ -38,20 +38,20 @@ class Watch {
     ++count_;
   }
   bool has_seen_any() const noexcept { return count_ != 0; }
-  // Whether it is another thread's copy that the section has read.
+  // Returns whether the section has read another thread's copy at that address.
   bool is_copy(std::uint64_t address) noexcept {
     const auto* const object = reinterpret_cast<const void*>(address);
     const Seen* const at = count_ == 0 ? nullptr : place_of(object);
     return at != nullptr && at->stamp == stamp_ && at->is_copy;
   }
-  // An object that the section has read in place, and that has changed since.
+  // Returns an object that the section has read in place and that has changed since, or nullptr.
   const void* changed() const noexcept {
     for (const Seen& s : seen_) {
       if (s.stamp == stamp_ && !s.is_copy && sum_of(s.object, s.size) != s.sum) return s.object;
     }
     return nullptr;
   }
-  // The section is over.
+  // Called when the section is over.
   void forget() noexcept {
     ++stamp_;
     count_ = 0;
@@ -90,7 +90,7 @@ class Watch {
       sum = (sum ^ bytes[i]) * 0x100000001b3u;
     return sum;
   }
-  // Where it is, or would be; nullptr if there is no place.
+  // Returns where the object is, or would be, or nullptr if there is no room.
   Seen* place_of(const void* object) noexcept {
     const std::size_t first = static_cast<std::size_t>(
         reinterpret_cast<std::uintptr_t>(object) * 0x9E3779B97F4A7C15u >> 54);

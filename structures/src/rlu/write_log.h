@@ -1,19 +1,19 @@
-// A write-log: the copies that a thread has made of objects, the records of those that it has
+// A write-log: the copies of objects that a thread has made, the records of those that it has
 // locked without a copy, and of those that it frees.
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.4, "Thread".
-// Idea: memory in chunks, given out from the first byte on. Entries are linked from the newest to
-//   the oldest.
-// State: a chunk begins with its owner. It lies at a multiple of kChunk, and each copy and record
-//   begins in its first kChunk bytes; so the owner is found from the address alone.
+// Idea: memory in chunks, which are filled from the first byte on. Entries are linked from the
+//   newest to the oldest.
+// State: a chunk begins with its owner. It is aligned to kChunk, and each copy and record begins in
+//   its first kChunk bytes, so the owner is found from the address alone.
 // Invariants: a chunk belongs to one owner for ever. It is unmapped only in clear(), when no
-//   section can know an address in it any more.
-// Space: chunks of kChunk bytes, as many as it takes; an object that is too large for one has a
-//   chunk of its own. clear() keeps kKept of the ordinary ones.
-// Checked builds say to AddressSanitizer which bytes are copies that a program may look at.
-// Deviations: the paper's log has a fixed size, and its entries say which thread they are of. A
-//   reader that has found an entry may look there after the writer has aborted and filled the same
-//   bytes anew, with anything; here it looks at the head of the chunk, which never changes.
+//   section can have an address in it any more.
+// Space: as many chunks of kChunk bytes as necessary. An object that is too large for one has its
+//   own chunk. clear() keeps kKept of the ordinary ones.
+// Checked builds: AddressSanitizer is told which bytes are copies that a program may access.
+// Deviations: the paper's log has a fixed size, and its entries name their thread. A reader that
+//   has found an entry may access it after the writer has aborted and filled the same bytes with
+//   something else. Here it reads the head of the chunk, which never changes.
 #pragma once
 
 #include <cstddef>
@@ -27,17 +27,17 @@
 namespace lockswap::rlu {
 
 enum class Kind : std::uint8_t {
-  copy,    // locked, with a copy right behind the entry
-  record,  // locked, without
+  copy,    // locked, with a copy right after the entry
+  record,  // locked, without a copy
   gone,    // to be freed
-  stale,   // of an object that a newer entry has, or that is unlocked: not to be looked at any more
+  stale,   // ignored: the object has a newer entry, or is unlocked
 };
 
 struct alignas(kAlignment) Entry {
-  Entry* before;  // the one that was made before
+  Entry* before;  // the entry made before this one
   void* object;
-  std::uint64_t previous;  // the object's word before: 0, or an older entry of the same thread's
-  std::uint64_t section;   // the number of the section
+  std::uint64_t previous;  // the object's word before: 0, or an older entry of this thread
+  std::uint64_t section;   // the section's number
   Kind kind;
 };
 
@@ -46,29 +46,29 @@ class WriteLog {
   static constexpr std::size_t kChunk = P::kLogChunk;
   static constexpr int kKept = 2;
   struct alignas(kAlignment) Chunk {
-    typename P::template plain<Owner*> owner;  // read by other threads, too
+    typename P::template plain<Owner*> owner;  // other threads read it, too
     Chunk* next;
     std::size_t bytes;
   };
-  // A place where the log ends, or has ended.
+  // A place where the log ends, or once ended.
   struct Mark {
     Entry* last = nullptr;
     Chunk* chunk = nullptr;
-    std::size_t used = 0;  // of the chunk
+    std::size_t used = 0;  // bytes of the chunk
   };
 
  public:
   Entry* last() const noexcept { return end_.last; }
-  // A section begins: its entries come behind this one.
+  // Called when a section begins: its entries follow this place.
   void begin() noexcept { begun_ = end_; }
   Entry* begun() const noexcept { return begun_.last; }
   bool section_is_empty() const noexcept { return end_.last == begun_.last; }
-  // Drops the section's entries.
+  // Removes the section's entries.
   void cut() noexcept {
     if constexpr (Sanitizers::kAreTold) hide_after(begun_);
     end_ = begun_;
   }
-  // Takes the newest entry back.
+  // Removes the newest entry.
   void drop() noexcept {
     Entry* const e = end_.last;
     end_.last = e->before;
@@ -76,7 +76,7 @@ class WriteLog {
                                          reinterpret_cast<std::byte*>(end_.chunk));
   }
   std::size_t bytes() const noexcept { return bytes_; }
-  // Whether an address lies in this log. For checks.
+  // For checks: returns whether an address is in this log.
   bool holds(std::uint64_t address) const noexcept {
     for (const Chunk* c = first_; c != nullptr; c = c->next) {
       const auto begin = reinterpret_cast<std::uintptr_t>(c);
@@ -85,7 +85,7 @@ class WriteLog {
     return false;
   }
 
-  // A new entry, with room for a copy of so many bytes; nullptr if there is no memory.
+  // Appends an entry with room for a copy of `size` bytes. Returns nullptr if there is no memory.
   Entry* append(Owner& owner, Kind kind, void* object, std::size_t size) noexcept {
     const bool copies = kind == Kind::copy;
     const std::size_t need = sizeof(Entry) + (copies ? sizeof(Header<P>) + rounded(size) : 0);
@@ -94,7 +94,7 @@ class WriteLog {
     auto* e = new (at) Entry{end_.last, object, kUnlocked, 0, kind};
     if (copies) {
       auto* h = new (at + sizeof(Entry)) Header<P>{};
-      h->lock.store(kIsCopy, relaxed);  // relaxed: the object's word or the clock hands it on
+      h->lock.store(kIsCopy, relaxed);  // relaxed: the object's word or the clock publishes it
       h->size = size;
       Sanitizers::show(h, sizeof *h + size);
     }
@@ -105,7 +105,7 @@ class WriteLog {
     return e;
   }
 
-  // When no section can know an address in it. Gives memory back that is beyond the usual.
+  // Called when no section can have an address in the log. Unmaps memory beyond the usual amount.
   void clear() noexcept {
     Chunk** link = &first_;
     for (int kept = 0; *link != nullptr;) {
@@ -117,7 +117,7 @@ class WriteLog {
       } else {
         *link = c->next;
         bytes_ -= c->bytes;
-        Sanitizers::show(c, c->bytes);  // whoever has this memory next
+        Sanitizers::show(c, c->bytes);  // for the next user of this memory
         P::unmap(c, c->bytes);
       }
     }
@@ -125,7 +125,7 @@ class WriteLog {
     begun_ = end_;
   }
 
-  // --- of an object's word that is an address
+  // --- for an object's word that is an address
   static Owner& owner_of(std::uint64_t lock) noexcept {
     return *reinterpret_cast<const Chunk*>(lock & ~std::uint64_t{kChunk - 1})->owner.get();
   }
@@ -146,25 +146,27 @@ class WriteLog {
   }
 
  private:
-  // Whether an entry goes into the chunk that is in use. What an object's word names, the entry or
-  // its copy, begins in the first kChunk bytes: owner_of looks there for the head.
+  // Returns whether an entry fits into the current chunk. The address in an object's word, of the
+  // entry or its copy, must be in the first kChunk bytes, because owner_of finds the head from
+  // there.
   bool has_room(std::size_t need) const noexcept {
     if (end_.chunk == nullptr || end_.used + need > end_.chunk->bytes) return false;
     return end_.used + sizeof(Entry) + sizeof(Header<P>) < kChunk;
   }
-  // The program may look at copies alone, and no longer at those behind that place.
+  // From now on the program may access only copies, and none after that place.
   void hide_after(const Mark& place) const noexcept {
     const Chunk* c = place.chunk == nullptr ? first_ : place.chunk;
     std::size_t used = place.chunk == nullptr ? sizeof(Chunk) : place.used;
     for (; c != nullptr; c = c->next, used = sizeof(Chunk))
       Sanitizers::hide(reinterpret_cast<const std::byte*>(c) + used, c->bytes - used);
   }
-  // For P::check: where owner_of looks for the head lies the head.
+  // For P::check: returns whether owner_of finds the head.
   bool is_in_first_chunk(const Entry* e) const noexcept {
     const auto head = reinterpret_cast<std::uintptr_t>(end_.chunk);
     return (lock_word(e) & ~std::uint64_t{kChunk - 1}) == head;
   }
-  // The chunk behind the last one that is used, if the entry fits; else a new one before it.
+  // Continues in the next existing chunk if the entry fits there, and otherwise inserts a new chunk
+  // before that one.
   bool next_chunk(Owner& owner, std::size_t need) noexcept {
     Chunk*& link = end_.chunk == nullptr ? first_ : end_.chunk->next;
     Chunk* c = link;
@@ -178,7 +180,7 @@ class WriteLog {
     end_.used = sizeof(Chunk);
     return true;
   }
-  // Maps more than it needs, and gives back what lies before the multiple of kChunk and behind.
+  // Maps more than necessary, and unmaps what is before the multiple of kChunk and after the chunk.
   Chunk* map(Owner& owner, std::size_t need) noexcept {
     const std::size_t bytes = (need + kChunk - 1) / kChunk * kChunk;
     if (bytes < need) return nullptr;
@@ -196,7 +198,7 @@ class WriteLog {
 
   Chunk* first_ = nullptr;
   Mark end_{};
-  Mark begun_{};  // where the section that is going on began
+  Mark begun_{};  // where the present section began
   std::size_t bytes_ = 0;
 };
 

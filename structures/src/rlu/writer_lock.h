@@ -1,12 +1,11 @@
-// Writer locks: the coarse-grained flavour.
+// Writer locks: the coarse-grained variant.
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.8.
-// Idea: a mutex that a writer acquires before its section, and keeps until what the section has
-//   changed has taken effect. So writers of the same objects never meet in a section, and none is
-//   aborted.
-// State (16 bytes, zero = free): a ticket lock, and the context of the thread that has it.
-// Deviations: the paper's implementation tries for such a lock in the section, and starts again
-//   when it fails; here a thread waits, in no section, so it blocks nobody's commit.
+// Idea: a mutex that a writer acquires before its section, and holds until the section's changes
+//   have taken effect. So writers of the same objects never meet in a section, and none is aborted.
+// State (16 bytes, zero = free): a ticket lock, and the context of the holder.
+// Deviations: the paper's implementation tries to take such a lock in the section, and restarts the
+//   section if it fails. Here a thread waits outside a section, so it blocks nobody's commit.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ namespace lockswap::rlu {
 template <Platform P, WaitPolicy<P> W>
 class WriterLock {
  public:
-  // relaxed, all: a thread finds itself only if it has stored that itself.
+  // relaxed, all: a thread finds itself there only if it has stored that itself.
   bool is_of(const Context<P>& c) const noexcept { return owner_.load(relaxed) == name(c); }
   void acquire_by(Context<P>& c) noexcept {
     lock_.lock();

@@ -1,10 +1,11 @@
 // Other rules for when a slow reader switches BRAVO's bias on.
 //
-// Paper: D. Dice, A. Kogan, "BRAVO" (USENIX ATC 2019), section 3: early prototypes did so with a
-//   probability of 1/100. Section 6.1: with the bias never on, the kernel's lock behaved as without
-//   BRAVO.
-// Ideas: OneIn100 draws a number at each slow read, and does not inhibit the bias after a
-//   revocation (with UnguardedSlots). NeverBias shows what BRAVO's word costs where it is no use.
+// Paper: D. Dice, A. Kogan, "BRAVO" (USENIX ATC 2019). Section 3: early prototypes switched it on
+//   with a probability of 1/100. Section 6.1: with the bias never on, the kernel's lock behaved as
+//   without BRAVO.
+// Ideas: OneIn100 draws a random number at each slow read, and does not inhibit the bias after a
+//   revocation (with UnguardedSlots). NeverBias shows the cost of BRAVO's word where it is of no
+//   use.
 // Deviations: OneIn100 leaves the bias off while a writer waits, as bravo_biasing.h does.
 #pragma once
 
@@ -41,14 +42,14 @@ class OneIn100Biasing : public BravoBiasing<P, Core, Revocation, Slots> {
     std::uint32_t x;
   };
   static State& state() noexcept { return P::template local<State>(); }
-  // Marsaglia's xorshift, as in the paper. A thread begins with a number of its own.
+  // Marsaglia's xorshift, as in the paper. Each thread begins with its own number.
   static std::uint32_t next(std::uint32_t x) noexcept {
     if (x == 0) x = P::tid() * 0x9E3779B9u | 1;
     x ^= x << 13;
     x ^= x >> 17;
     return x ^ x << 5;
   }
-  // Where every slow read is to look at the clock, as in the explorer, each one draws the number.
+  // Where every slow read must check the clock, as in the explorer, each one draws the number.
   static bool is_drawn(std::uint32_t x) noexcept {
     return P::reads_per_clock() == 1 || x % 100 == 0;
   }

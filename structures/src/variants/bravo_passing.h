@@ -1,17 +1,17 @@
-// BRAVO whose readers pass while a writer revokes the bias.
+// BRAVO whose readers get in while a writer revokes the bias.
 //
 // Paper: D. Dice, A. Kogan, "BRAVO" (USENIX ATC 2019), section 7: a mutex for each lock.
-// Idea: a writer first takes a mutex, which keeps other writers off. Then it turns new readers away
-//   from the table and waits until that is empty, and only then takes the underlying lock. Readers
+// Idea: a writer first takes a mutex, which excludes other writers. Then it turns new readers away
+//   from the table, waits until that is empty, and only then takes the underlying lock. Readers
 //   that come meanwhile go through that lock, which is open.
-// Order: what excludes is as in bravo.h: the writer revokes the bias under the underlying lock.
-//   After the first wait it is likely that the table is empty, but not certain, since a reader that
-//   holds the underlying lock may have switched the bias on, and off again, behind the scan.
+// Order: exclusion works as in bravo.h, because the writer revokes the bias under the underlying
+//   lock. After the first wait the table is probably empty, but not certainly: a reader that holds
+//   the underlying lock may have switched the bias on, and off again, behind the scan.
 // Invariants: has_writer() of the underlying lock is true while a writer holds the mutex, so that
-//   slow readers leave the bias alone. One that looked before may switch it on.
+//   slow readers leave the bias off. One that checked before may still switch it on.
 // Fairness: readers that come before the table is empty go first.
-// Deviations: the second look at the table. The first wait does not count as cost of the
-//   revocation, since it keeps no reader out. Writers with a deadline, and tries, take the
+// Deviations: the second scan of the table. The first wait does not count towards the cost of the
+//   revocation, because it keeps no reader out. Writers with a deadline, and tries, take the
 //   underlying lock first, as in bravo.h.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a line of list.def puts over a core: the shapes that rw_contract.h builds on (unbiased.h).
+// What a line of list.def wraps around a core, in the shapes that rw_contract.h needs (unbiased.h).
 #pragma once
 
 #include "locks/common/events.h"
@@ -29,7 +29,7 @@ struct WithoutBias {
   template <class P, class W, class Core, class Count>
   using Lock = Bravo<P, W, Core, Count, TableSlots<P, W>, NeverBias>;
 };
-struct Passing {  // whose core is always the same
+struct Passing {  // a type whose core is always the same
   template <class P, class W, class Core, class Count>
   using Lock = BravoPassing<P, W, Count>;
 };

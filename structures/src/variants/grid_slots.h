@@ -1,12 +1,12 @@
 // BRAVO-2D: the readers table as rows by processor and columns by lock.
 //
 // Paper: D. Dice, A. Kogan, "BRAVO" (USENIX ATC 2019), section 7, the "preferred embodiment".
-// Idea: a reader fills the slot where the row of its processor and the column of the lock meet, so
-//   it keeps to lines of its own processor. A writer looks at one column, not at a whole table.
-// State: the table of readers_table.h, of which a row is a part; see there for a slot.
-// Invariants: a slot names a lock only in the lock's column. In which row is any reader's affair:
-//   it may have moved since it asked where it runs, so a slot is filled by a compare-exchange.
-// Deviations: a row has at least a line (8 slots), so processors share rows in a small table.
+// Idea: a reader fills the slot at the row of its processor and the column of the lock, so it uses
+//   only cache lines of its own processor. A writer scans one column, not the whole table.
+// State: the table of readers_table.h, of which a row is a part. The slots are described there.
+// Invariants: a slot names a lock only in the lock's column. A reader may use any row: it may have
+//   moved since it looked up its processor, so it fills a slot by a compare-exchange.
+// Deviations: a row has at least one line (8 slots), so processors share rows in a small table.
 //
 // A ReaderSlots (readers/concept.h).
 #pragma once
@@ -63,7 +63,7 @@ class GridSlots : public TableSlots<P, W> {
     const auto vacated = [&f](std::uint64_t v) { return !names(v, f.key()); };
     return each_in_column(f.key(), [&](auto& slot) {
       before_wait();
-      // acquire: pairs with the reader's release. The look before it is the Dekker pair's.
+      // acquire: pairs with the reader's release. The check before belongs to the Dekker pair.
       return W::until(slot, acquire, Table::kRevokerSleeps, Base::kRevokerChannel, deadline,
                       vacated);
     });
@@ -76,7 +76,7 @@ class GridSlots : public TableSlots<P, W> {
   static bool vacate_any(const Frame& f) noexcept {
     return !each_in_column(f.key(), [&f](auto& slot) {
       if (Base::clear(slot, f.key())) return false;
-      // Another thread was faster. acquire: what it left behind; pairs with the release in clear.
+      // Another thread was faster. acquire: what it left; pairs with the release in clear.
       slot.load(acquire);
       return true;
     });

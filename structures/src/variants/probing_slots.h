@@ -1,11 +1,11 @@
-// BRAVO's readers table with a second probe, and with a sector for each memory node.
+// BRAVO's readers table with a second probe, or with a sector for each memory node.
 //
 // Paper: D. Dice, A. Kogan, "BRAVO" (USENIX ATC 2019), section 7: a secondary hash; sectors by the
 //   reader's node.
 // Ideas: a reader whose slot is taken tries another one before it takes the underlying lock. Or its
-//   slot lies in the part of the table that belongs to its node, so that lines are shared within a
-//   node only. A writer scans the whole table in both.
-// Invariants: those of table_slots.h: any slot is right for any reader.
+//   slot is in the part of the table that belongs to its node, so that cache lines are shared only
+//   within a node. With both, a writer scans the whole table.
+// Invariants: those of table_slots.h: any slot is correct for any reader.
 //
 // Both are ReaderSlots (readers/concept.h).
 #pragma once
@@ -39,7 +39,8 @@ struct SecondProbe : TableSlots<P, W> {
   static std::uint32_t fill_elsewhere(const Frame& f) noexcept {
     const auto& table = P::template global<ReadersTable<P>>();
     const std::size_t first = table.token_of(f.key()) - 1;
-    // Never the first slot again. A fixed distance would let the pairs of neighbours collide, too.
+    // Never the first slot again. With a fixed distance, the second slots of neighbours would
+    // collide, too.
     const std::uint64_t distance = first * 0x9E3779B97F4A7C15u >> 32 | 1;
     return fill_at<P>(table, (first + distance) & table.mask, f);
   }
@@ -48,8 +49,8 @@ struct SecondProbe : TableSlots<P, W> {
 template <Platform P, WaitPolicy<P> W>
 class NodeSectors : public TableSlots<P, W> {
   struct Sectors {
-    std::uint32_t mask;  // number of slots of a sector - 1
-    std::uint32_t last;  // number of sectors - 1; both numbers are powers of two
+    std::uint32_t mask;  // slots in a sector - 1
+    std::uint32_t last;  // sectors - 1; both numbers are powers of two
   };
 
  public:

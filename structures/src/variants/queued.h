@@ -1,36 +1,39 @@
-// Reader-writer locks made of a word and a queue mutex: readers and writers wait in one queue,
-// whose head waits for the word.
+// Reader-writer locks made of a word and a queue mutex: readers and writers wait in one queue, and
+// its head waits for the word.
 //
 // Papers: J. Mellor-Crummey, M. Scott, "Scalable reader-writer synchronization for shared-memory
 //   multiprocessors" (PPoPP 1991), the fair lock; the Linux kernel's rwsem as D. Dice and A. Kogan
 //   describe it (BRAVO, USENIX ATC 2019, section 4).
-// Idea: the word counts readers and has a bit that closes it. A thread that can't have it at once
-//   goes through the mutex, and so waits on a node of its own; at the head it waits for the word,
-//   takes it, and lets the next one come to the head. A writer closes the word first, and then
-//   waits until the readers have left.
+// Idea: the word counts readers, and has a bit that closes it. A thread that can't get it at once
+//   acquires the mutex, and so waits on its own node. At the head it waits for the word, takes it,
+//   and lets the next one become the head. A writer closes the word first, and then waits until the
+//   readers have left.
 //
-//                 readers queue   a writer takes a free lock past the queue
+//                 readers queue   a writer takes a free lock ahead of the queue
 //   FairQueue     yes             no
 //   Rwsem         yes             yes, and spins for it before it queues
-//   Gate          no              no; and it keeps the mutex while it is in (bravo_passing.h)
+//   Gate          no              no; and it holds the mutex while it writes (bravo_passing.h)
 //
 // State (16 bytes, zero = free): the mutex; a word with
-//   bit 0      kClosed: a writer is in, or at the head and waits for readers
-//   bit 1      kHeadSleeps: somebody sleeps until it is open
+//   bit 0      kClosed: a writer has the lock, or is at the head and waits for readers
+//   bit 1      kHeadSleeps: a thread sleeps until the word is open
 //   bit 2      kDrainSleeps: the writer sleeps until the readers have left
-//   bit 3      kHeadReads: the head of the queue is a reader, which gets in by the writer's release
+//   bit 3      kHeadReads: the head of the queue is a reader, and the writer's release lets it in
 //   bits 4..   readers
-// Invariants: the mutex is held by threads that wait, and by those that are in under Gate alone.
-//   Once the word is closed only its writer opens it. kHeadReads is set only while it is closed.
-// Fairness: FairQueue: first come, first served, and readers that follow each other share. Rwsem:
-//   writers that run come first, but a release lets a reader in that is at the head. Gate: writers
-//   in turn; readers when it is open.
+// Invariants: waiting threads hold the mutex, and under Gate alone also the thread that has the
+//   lock. Once the word is closed, only its writer opens it. kHeadReads is set only while it is
+//   closed.
+// Fairness: FairQueue is first come, first served, and adjacent readers share. Under Rwsem running
+//   writers go first, but a release lets in a reader that is at the head. Under Gate writers take
+//   turns, and readers get in when the word is open.
 // Space: 2^28 readers.
 // Deviations: in Mellor-Crummey and Scott's lock a reader keeps its node in the queue while it
-//   reads. POSIX lets any thread end a read hold, and a reader stop waiting, so here the node goes
-//   back at the entry, and readers are counted. A program can't see whether the owner of a lock
-//   runs, so Rwsem spins as the library's other locks do. rwsem has an own list of sleepers.
-// Destroy is safe: the last access is the update of the release; a wake by address may follow.
+//   reads. POSIX lets any thread end a read hold, and lets a reader stop waiting, so here the node
+//   is returned on entry, and readers are counted. A program can't see whether a lock's owner is
+//   running, so Rwsem spins as the library's other locks do. The kernel's rwsem has its own list of
+//   sleepers.
+// Destroy is safe: the last access is the update in the release, and only a wake by address may
+//   follow.
 #pragma once
 
 #include <cstdint>
@@ -58,22 +61,22 @@ class QueuedRw {
 
   static bool prepare() noexcept { return Mcs<P, W>::prepare(); }
 
-  // --- readers; read_wait does all that takes time
+  // --- readers; read_wait does everything that takes time
   std::uint32_t read_arrive() noexcept {
     const bool waits = kStrict || (kRules.readers_queue && !queue_.idle());
     return !waits && enter() ? 0 : 1;
   }
   bool read_wait(std::uint32_t, const Deadline* deadline) noexcept {
     if constexpr (kRules.readers_queue) {
-      if (!to_head(deadline)) return enter();  // the head may be about to pass the queue on
+      if (!to_head(deadline)) return enter();  // the head may be about to leave
       const bool in = wait_at_head(deadline);
       queue_.unlock();
       return in;
     }
     return enter_when_open(deadline);
   }
-  bool read_withdraw(std::uint32_t) noexcept { return true; }  // it is not counted in
-  bool try_read_lock() noexcept { return enter(); }            // a try has no place in the queue
+  bool read_withdraw(std::uint32_t) noexcept { return true; }  // it is not counted
+  bool try_read_lock() noexcept { return enter(); }            // a try does not queue
   void read_unlock() noexcept {
     std::uint32_t v = word_.load(relaxed), next;
     do {
@@ -114,14 +117,14 @@ class QueuedRw {
   }
 
   bool has_readers() const noexcept { return word_.load(relaxed) >= kReader; }  // a racy snapshot
-  // acquire: pairs with open; a thread that destroys the lock waits by this.
+  // acquire: pairs with open, because a thread that destroys the lock waits for this.
   bool has_writer() const noexcept {
     return (word_.load(acquire) & kClosed) != 0 || (!kRules.readers_queue && !queue_.idle());
   }
   bool too_many_readers() const noexcept { return word_.load(relaxed) >> 31 != 0; }
   bool idle() const noexcept { return is_free(word_.load(relaxed)) && queue_.idle(); }
 
-  // --- in a forked child. relaxed: the fork handed on what threads did.
+  // --- in a forked child. relaxed: the fork handed on what other threads did.
   bool needs_no_repair(bool written) const noexcept {
     const std::uint32_t v = word_.load(relaxed);
     return (v & kFlags) == 0 && ((v & kClosed) != 0) == written &&
@@ -129,12 +132,12 @@ class QueuedRw {
   }
   void repair_after_fork(bool written) noexcept {
     queue_.repair_after_fork(written && kRules.writers_keep_mutex);
-    // One update: read holds may end meanwhile, and a store would bring them back.
+    // One update, because read holds may end meanwhile, and a store would bring them back.
     word_.fetch_and(written ? ~kFlags : ~(kFlags | kClosed), relaxed);
   }
 
  private:
-  // Nobody passes the queue, not even where a look says that it is empty: that may be old.
+  // Nobody goes ahead of the queue, even if it seems to be empty, since that may be outdated.
   static constexpr bool kStrict = kRules.readers_queue && !kRules.writers_steal;
   static constexpr std::uint32_t kClosed = 1;
   static constexpr std::uint32_t kHeadSleeps = 2;
@@ -197,9 +200,9 @@ class QueuedRw {
     const auto is_in = [](std::uint32_t now) { return (now & kHeadReads) == 0; };
     // acquire: pairs with open.
     if (W::until(word_, acquire, kHeadSleeps, kHeadChannel, deadline, is_in)) return true;
-    v = word_.load(acquire);  // if it is in after all, as above
+    v = word_.load(acquire);  // if it has the lock after all, as above
     while (!is_in(v)) {
-      // relaxed: nothing was read under the lock.
+      // relaxed: the thread has read nothing under the lock.
       if (word_.compare_exchange(v, v & ~kHeadReads, relaxed)) return false;
       v = word_.load(acquire);
     }
@@ -212,11 +215,12 @@ class QueuedRw {
     }
     return false;
   }
-  // Called by the head of the queue. Returns false if the deadline has passed; it is open then.
+  // Called by the head of the queue. Returns false if the deadline has passed, and then the word is
+  // open.
   template <DrainListener L>
   bool close_and_drain(const Deadline* deadline, const L& listener) noexcept {
     std::uint32_t v = word_.load(relaxed);
-    // acquire: pairs with open. Others may take a free lock past the head.
+    // acquire: pairs with open. Others may take a free lock ahead of the head.
     while (!is_open(v) || !word_.compare_exchange(v, v | kClosed, acquire)) {
       if (!W::until(word_, relaxed, kHeadSleeps, kHeadChannel, deadline, is_open)) return false;
       v = word_.load(relaxed);

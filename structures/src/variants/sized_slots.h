@@ -1,15 +1,15 @@
-// How large BRAVO's readers table is: by the number of processors, or by the collisions seen.
+// BRAVO's readers table in other sizes: by the number of processors, or by the collisions seen.
 //
 // Paper: D. Dice, A. Kogan, "BRAVO" (USENIX ATC 2019), section 7 (sizing by collisions), and a
 //   note: at least one cache sector per processor.
-// Ideas: a writer that revokes scans the table, so a smaller one is quicker. By processors: each
-//   has 16 slots, two lines, which processors fetch in pairs. By collisions: the table begins with
-//   kFirst slots, and doubles once a quarter as many readers have found their slot taken. All of it
-//   is mapped from the start.
+// Ideas: a writer that revokes scans the table, so a smaller one is faster. By processors: each has
+//   16 slots, two cache lines, which processors fetch in pairs. By collisions: the table begins
+//   with kFirst slots, and doubles when the number of readers that have found their slot taken
+//   reaches a quarter of its size. All of it is mapped from the start.
 // Order of growing: a reader loads the size before it fills a slot, and a revoker after it has
-//   taken the bias away. If the revoker has an older size than the reader, its load comes before
-//   the reader's in the single order of seq_cst, so the reader finds the bias off.
-// Invariants: the table never shrinks, so a slot once in use is in each later scan.
+//   revoked the bias. If the revoker has an older size than the reader, its load comes before the
+//   reader's in the single order of seq_cst, so the reader finds the bias off.
+// Invariants: the table never shrinks, so every slot that was ever in use is in each later scan.
 //
 // Both are ReaderSlots (readers/concept.h).
 #pragma once
@@ -63,7 +63,7 @@ class GrowingTable {
  public:
   static constexpr std::uint32_t kFirst = 64;
 
-  // Called at start-up, by one thread, so the orders do not matter.
+  // Called once at start-up, so the orders do not matter.
   static void prepare() noexcept {
     if (growth().mask.load(relaxed) != 0) return;
     growth().mask.store(std::min(kFirst - 1, whole().mask / 2), relaxed);
@@ -85,7 +85,7 @@ class GrowingTable {
     // relaxed, both: a count for a guess.
     if (mask >= whole().mask || g.collisions.fetch_add(1, relaxed) + 1 < enough) return false;
     g.collisions.store(0, relaxed);
-    // relaxed: the loads have the order. Fails if another thread was faster.
+    // relaxed: the loads are ordered. Fails if another thread was faster.
     std::uint32_t seen = mask;
     g.mask.compare_exchange(seen, 2 * mask + 1, relaxed);
     return true;
@@ -109,12 +109,12 @@ struct GrowingSlots : TableSlots<P, W, GrowingTable<P>> {
   }
 
  private:
-  // A thread remembers where a key lies; at each size it is to look for another place.
+  // A thread caches where a key is. At each size it must look for another place.
   template <class Frame>
   [[gnu::always_inline]] static std::uint32_t fill_in(const Frame& f,
                                                       const ReadersTable<P>& table) noexcept {
     const std::uint64_t of_size = table.mask ^ GrowingTable<P>::first_mask();
-    // The mask: what the thread remembers may be of a table of another size.
+    // The mask, because the cached place may be in a table of another size.
     return fill_at<P>(table, (table.token_of(f.key() ^ of_size) - 1) & table.mask, f);
   }
 };
