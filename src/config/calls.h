@@ -1,11 +1,11 @@
-// LOCKSWAP_RECORD and what bounds it, as read_config has found them. See profile_folder.h.
+// LOCKSWAP_RECORD and its bounds as read by read_config. See profile_folder.h.
 #pragma once
 
 #include <cstdint>
 
 namespace lockswap {
 
-// A copy, which stays when the environment does not; nullptr: nothing is recorded.
+// Returns a copy that outlives the environment, or nullptr if nothing is to be recorded.
 const char* calls_folder() noexcept;
 std::uint32_t calls_megabytes() noexcept;
 std::uint32_t calls_after_ms() noexcept;

@@ -15,7 +15,7 @@
 namespace lockswap {
 namespace {
 
-// As Config::reader_patience_us.
+// The same as Config::reader_patience_us.
 constexpr const char* kDefaultPatience = "20000";
 
 constexpr Option kOptions[] = {
@@ -79,8 +79,8 @@ constexpr Option kOptions[] = {
 
 constexpr std::uint32_t kMostSlots = 1u << 20;
 
-// A copy of LOCKSWAP_STATS, which is needed at exit: programs that set their title, such as redis
-// and nginx, write it over their environment. With ".<pid>" it fits into a path.
+// A copy of LOCKSWAP_STATS, which is needed at exit, because programs that set their title, such as
+// redis and nginx, overwrite their environment. With ".<pid>" it fits into a path.
 constexpr std::size_t kLongestFile = 4000;
 constinit char stats_file[kLongestFile + 1];
 
@@ -88,7 +88,7 @@ class Reader {
  public:
   Reader(char* message, std::uint32_t size) noexcept : message_(message), size_(size) {}
   bool ok() const noexcept { return ok_; }
-  void fail() noexcept { ok_ = false; }  // the message is there
+  void fail() noexcept { ok_ = false; }  // the message is filled in already
 
   Text complain(const char* name, const char* value) noexcept {
     ok_ = false;
@@ -128,7 +128,7 @@ class Reader {
   bool ok_ = true;
 };
 
-// Sets `into` to the name of the list that a variable has.
+// Sets `into` to the name in the list that the variable has.
 void choose(Reader& reader, const char* variable, const NameList& list,
             const char*& into) noexcept {
   const char* v = environment_value(variable);
@@ -192,7 +192,7 @@ void read_stats(Reader& reader, Config& config) noexcept {
   config.stats = stats_file;
 }
 
-// A folder that is not there is said when the file cannot be made.
+// If the folder does not exist, that is reported when the file can't be made.
 constinit char profile_files[kLongestFile + 1];
 constinit char metrics_files[kLongestFile + 1];
 constinit char calls_files[kLongestFile + 1];
@@ -224,7 +224,7 @@ void read_calls(Reader& reader) noexcept {
   reader.number("LOCKSWAP_RECORD_MB", 1, 1024, calls_mb);
   reader.number("LOCKSWAP_RECORD_AFTER_MS", 0, 86'400'000, calls_after);
   if (calls_files[0] == 0 || !reader.ok()) return;
-  // They have files of their own, choose by the place of a call, or lengthen what is recorded.
+  // They have their own files, decide by the place of a call, or prolong what is recorded.
   for (const char* other :
        {"LOCKSWAP_PROFILE", "LOCKSWAP_METRICS", "LOCKSWAP_DELAY", "LOCKSWAP_POLICY"}) {
     if (environment_value(other) == nullptr) continue;
@@ -237,7 +237,7 @@ void read_calls(Reader& reader) noexcept {
 void read_delayed(Reader& reader, char* message, std::uint32_t size) noexcept {
   const char* v = environment_value("LOCKSWAP_DELAY");
   if (v == nullptr || !reader.ok()) return;
-  // All three go by the place of the call, which only one of them can see.
+  // All three decide by the place of the call, which only one of them can see.
   for (const char* other : {"LOCKSWAP_POLICY", "LOCKSWAP_PROFILE"}) {
     if (environment_value(other) == nullptr) continue;
     reader.complain("LOCKSWAP_DELAY", v)
@@ -273,7 +273,7 @@ void read_pretence(Reader& reader, Config& config) noexcept {
   }
 }
 
-// A misspelt variable would silently leave the program with a configuration that was not meant.
+// A misspelt variable would silently leave the program with an unintended configuration.
 void reject_unknown(Reader& reader) noexcept {
   for (char** e = environment(); e != nullptr && *e != nullptr && reader.ok(); ++e) {
     if (std::strncmp(*e, "LOCKSWAP_", 9) != 0) continue;

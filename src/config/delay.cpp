@@ -114,7 +114,7 @@ class DelayReader {
         return complain() << "has a mode, which mutexes don't have; drop kind=mutex", false;
       wants_mutex_ = false;
     }
-    // What the rule names to run its locks is not looked at, only that it names one.
+    // The lock that the rule names does not matter, only that it names one.
     if (wants_rwlock_) rule.lock[static_cast<std::size_t>(ObjectKind::rwlock)] = "";
     if (wants_mutex_) rule.lock[static_cast<std::size_t>(ObjectKind::mutex)] = "";
     rule.line = 1;

@@ -7,13 +7,13 @@
 
 #include <sys/auxv.h>
 
-// The loader's: where the kernel put the argument count of the process.
+// The loader's variable: where the kernel put the process's argument count.
 extern "C" void* __libc_stack_end __attribute__((weak));
 
 namespace lockswap {
 
-// An executable's pre-initialisers run, and may lock, before libc has set its own pointer; then the
-// environment is found where the kernel left it: on the first stack, behind the arguments.
+// An executable's pre-initialisers run, and may lock, before libc has set its own pointer. Then the
+// environment is found where the kernel put it: on the first stack, after the arguments.
 char** environment() noexcept {
   if (getauxval(AT_SECURE) != 0) return nullptr;
   if (environ != nullptr) return environ;

@@ -1,4 +1,4 @@
-// The locks that this build leaves out (LOCKSWAP_WITHOUT, when it was configured), and how to do
+// The locks that this build leaves out (LOCKSWAP_WITHOUT, from its configuration), and how to do
 // without them.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace lockswap {
 
-// Their names; nullptr behind the last one.
+// Their names, followed by nullptr.
 inline constexpr const char* kLeftOut[] = {
 #define LEFT_OUT(name) name,
 #include "config/left_out.def"
@@ -22,7 +22,7 @@ constexpr bool is_left_out(const char* name) noexcept {
   return false;
 }
 
-// Returns the first of the names that this build has, or else the last one.
+// Returns the first of the names that this build has, or the last one if it has none.
 constexpr const char* first_built(std::initializer_list<const char*> names) noexcept {
   const char* found = nullptr;
   for (const char* name : names) {

@@ -1,11 +1,11 @@
-// LOCKSWAP_METRICS and LOCKSWAP_METRICS_HOLDS, as read_config has found them. See profile_folder.h.
+// LOCKSWAP_METRICS and LOCKSWAP_METRICS_HOLDS as read by read_config. See profile_folder.h.
 #pragma once
 
 namespace lockswap {
 
-// A copy, which stays when the environment does not; nullptr: nothing is counted.
+// Returns a copy that outlives the environment, or nullptr if nothing is to be counted.
 const char* metrics_folder() noexcept;
-// Whether holds are timed, too.
+// Returns whether holds are timed, too.
 bool metrics_count_holds() noexcept;
 
 }  // namespace lockswap

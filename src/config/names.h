@@ -1,5 +1,5 @@
-// The names of locks that a configuration chooses from. What reads it is given them, so it knows no
-// lock: registry/all_names.h has those of the library.
+// The names of locks that a configuration may choose. Its reader is passed these, so it knows no
+// lock. registry/all_names.h has those of the library.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,19 @@ struct NameList {
   const char* what;  // such as "lock", for messages
   int count;
   const char* (*name)(int);
-  // The canonical name for that name or alias, in whichever case; nullptr if there is none.
+  // Returns the canonical name for a name or alias, in upper or lower case, or nullptr if there is
+  // none.
   const char* (*find)(const char*);
 };
 
 struct Names {
   NameList rwlocks, mutexes;  // the first of each is glibc's own
   NameList waits;
-  std::uint32_t (*range_kind)(const char*);      // its kind; 0: there is none of that name
-  void (*put_ranges)(Text&, const char* typed);  // what may be chosen instead, for messages
+  std::uint32_t (*range_kind)(const char*);      // the kind; 0: no such name
+  void (*put_ranges)(Text&, const char* typed);  // the possible choices, for messages
 };
 
-// Why a name is none, for messages: `is_not`, unless this build leaves that lock out.
+// Why a name is wrong, for messages: `is_not`, unless this build leaves that lock out.
 inline void put_unknown(Text& out, const char* is_not, const char* what,
                         const char* typed) noexcept {
   if (is_left_out(typed)) {
@@ -36,7 +37,7 @@ inline void put_unknown(Text& out, const char* is_not, const char* what,
   out << "; ";
 }
 
-// The same for a name that the list has not, and what may be chosen instead.
+// The same for a name that is not in the list, followed by the possible choices.
 inline void put_choice(Text& out, const char* is_not, const NameList& list,
                        const char* typed) noexcept {
   put_unknown(out, is_not, list.what, typed);

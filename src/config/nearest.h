@@ -1,4 +1,4 @@
-// Suggests names for one that doesn't exist, for messages.
+// Suggests existing names for a misspelt one, for messages.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace lockswap {
 
-inline constexpr std::size_t kLongestName = 48;  // longer ones are like none
+inline constexpr std::size_t kLongestName = 48;  // longer names match none
 
 // Returns the number of insertions, deletions, substitutions and swaps of neighbouring letters that
 // turn `a` into `b` (the optimal string alignment distance). Case doesn't count.

@@ -16,7 +16,8 @@ constexpr std::size_t kMostText = 64 * 1024;
 
 constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\r'; }
 
-// A value with '=' behind nothing but small letters is a rule; a file of such a name has a path.
+// A value that begins with small letters and '=' is a rule. A file with such a name must be given
+// with a path.
 bool is_rule(const char* value) noexcept {
   while (is_blank(*value) || *value == '\n')
     ++value;
@@ -26,8 +27,8 @@ bool is_rule(const char* value) noexcept {
   return *end == '=' || *value == '#';
 }
 
-// The value of an environment stays, but programs that set their title write over it: so a rule is
-// copied, as a file is. Returns the text, or an errno.
+// Programs that set their title overwrite the environment, so a rule is copied like a file. Returns
+// 0 or an errno, and fills in the text.
 int copy_text(const char* value, char* text) noexcept {
   if (is_rule(value)) {
     const std::size_t length = std::strlen(value);
@@ -55,13 +56,13 @@ int copy_text(const char* value, char* text) noexcept {
   return 0;
 }
 
-// Is it `key`, '=' and a value?
+// Returns whether the word is `key`, '=' and a value.
 bool is_word(const char* word, const char* key) noexcept {
   const std::size_t n = std::strlen(key);
   return std::strncmp(word, key, n) == 0 && word[n] == '=';
 }
 
-// Returns what is wrong with it; nullptr if nothing is.
+// Returns what is wrong with the value, or nullptr.
 const char* set(const char*& into, const char* value) noexcept {
   if (into != nullptr) return "is given twice in one rule; drop one";
   into = value;
@@ -99,7 +100,7 @@ class PolicyReader {
                std::uint32_t size) noexcept
       : policy_(policy), names_(names), value_(value), message_(message), size_(size) {}
 
-  // Cuts `text` into words, which the rules then point to.
+  // Splits `text` into words, to which the rules then point.
   bool read(char* text) noexcept {
     for (std::uint32_t line = 1; ok_ && text != nullptr; ++line) {
       char* end = std::strchr(text, '\n');
@@ -160,7 +161,7 @@ class PolicyReader {
     }
   }
 
-  // The words of rules have had one meaning so far, version 1, which a text needn't name.
+  // The words of rules have had only one meaning so far, which is version 1 and need not be named.
   void read_version(const char* word, bool is_first_of_line) noexcept {
     if (has_version_ || !is_first_of_line || policy_.count != 0) {
       complain(word) << "must be the first word of the policy";

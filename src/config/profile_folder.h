@@ -1,9 +1,10 @@
-// LOCKSWAP_PROFILE, as read_config has found it. Apart from Config, which all locks' code includes.
+// LOCKSWAP_PROFILE as read by read_config. Separate from Config, which the code of all locks
+// includes.
 #pragma once
 
 namespace lockswap {
 
-// A copy, which stays when the environment does not; nullptr if no profile is asked for.
+// Returns a copy that outlives the environment, or nullptr if there is to be no profile.
 const char* profile_folder() noexcept;
 
 }  // namespace lockswap

@@ -1,5 +1,5 @@
-// The functions of POSIX on condition variables of ours, for each layout that objects of programs
-// have: two of today, and the one of before glibc 2.3.2. One that is process-shared stays glibc's.
+// The POSIX functions for our condition variables, for each layout that a program's objects may
+// have: two of today, and the one from before glibc 2.3.2. Process-shared ones stay glibc's.
 #pragma once
 
 #include <cerrno>
@@ -21,7 +21,7 @@ namespace lockswap {
 
 using NativeCond = Condvar<Native, Park<Native>>;
 
-// Objects since glibc 2.3.2, in each layout that they have had.
+// Objects since glibc 2.3.2, in each of their layouts.
 template <CondFlags kFlags>
 struct NewCond {
   static constexpr std::size_t kByte = byte_of(kFlags);
@@ -32,15 +32,15 @@ struct NewCond {
 };
 // Objects from before glibc 2.3.2.
 struct OldCond {
-  static_assert(sizeof(NativeCond) <= 24);  // what such programs have room for
+  static_assert(sizeof(NativeCond) <= 24);  // the room in objects of such programs
   static unsigned flags(const pthread_cond_t*) noexcept { return 0; }
   static constexpr bool kHasAttributes = false;
   static const CondOps& system() noexcept { return system_old_cond; }
 };
 
-// Waiter: what a wait does with its mutex, made from that.
-//   unlock(), lock(is_awake)  0 or an errno, as for Condvar::wait
-//   is_ours()                 glibc's functions can't release the mutex
+// Waiter: a wait's mutex, and what the wait does with it.
+//   unlock(), lock(is_awake)  return 0 or an errno, as for Condvar::wait
+//   is_ours()                 whether glibc's functions can't release the mutex
 //   key(), priority()         for Condvar::wait
 template <class Layout, class Waiter>
 class CondTable {
@@ -53,7 +53,7 @@ class CondTable {
     if constexpr (Layout::kHasAttributes) {
       return system_cond.init(c, attributes);  // zeroes, then sets the flags
     } else {
-      // glibc's says no to attributes that such an object has no place for.
+      // glibc's init rejects attributes for which such an object has no room.
       const int error = Layout::system().init(c, attributes);
       if (error == 0) new (c) NativeCond{};
       return error;
@@ -102,8 +102,8 @@ class CondTable {
     return 0;
   }
 
-  // A process-shared condition variable. With a mutex of ours glibc cannot wait: it would release
-  // the mutex by its own code. POSIX lets a wait end for no reason, so this one ends soon.
+  // A process-shared condition variable. With a mutex of ours glibc can't wait, because it would
+  // release the mutex by its own code. POSIX allows spurious wake-ups, so this wait ends soon.
   static int wait_for_glibcs(pthread_cond_t* c, pthread_mutex_t* m,
                              const Deadline* deadline) noexcept {
     const CondOps& system = Layout::system();
@@ -125,7 +125,7 @@ class CondTable {
   static constexpr CondOps table{init, destroy, wait, timedwait, clockwait, signal, broadcast};
 };
 
-// The table for objects as this C library lays them out; once learn_cond_layout has found out.
+// Returns the table for objects with this C library's layout, after learn_cond_layout has found it.
 template <class Waiter>
 const CondOps& cond_table() noexcept {
   static constexpr CondOps kAt36 = CondTable<NewCond<CondFlags::at_byte_36>, Waiter>::table;

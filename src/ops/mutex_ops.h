@@ -1,5 +1,5 @@
-// A mutex algorithm behind the functions of POSIX. This level passes glibc's mutexes to glibc and
-// checks time-outs; everything else is in mutex_contract.h.
+// The POSIX functions for a mutex algorithm. This level passes glibc's mutexes to glibc and checks
+// time-outs. Everything else is in mutex_contract.h.
 #pragma once
 
 #include <cerrno>
@@ -36,7 +36,7 @@ class MutexLockOps {
       return true;
     return Slow::adopt(m);
   }
-  // The first call on an object, or one on an object of glibc's.
+  // For the first call on an object, and for calls on an object of glibc's.
   [[gnu::noinline]] static bool adopt(pthread_mutex_t* m) noexcept {
     if (Contract::is_ours(frame(m)) && Contract::adopt(frame(m))) return true;
     Count::on(m, Event::mutex_to_glibc);
@@ -65,7 +65,8 @@ class MutexLockOps {
     return system_mutex.destroy(m);
   }
 
-  // The two functions that programs call most. Their fast stages make no call and need no stack.
+  // The two functions that programs call most. Their fast stages make no call and need no stack
+  // frame.
   static int lock(pthread_mutex_t* m) noexcept {
     Count::on(m, Event::mutex_call);
     if (!Contract::is_plain(frame(m))) [[unlikely]]
@@ -76,11 +77,11 @@ class MutexLockOps {
   [[gnu::noinline]] static int slow_lock(pthread_mutex_t* m, std::uint64_t rest) noexcept {
     const std::uint64_t since = probes::slow_begins(probes::Slow::mutex);
     Contract::slow_lock(frame(m), rest);
-    // Fast stages jump to slow ones, so this is where the program called.
+    // Fast stages jump to slow ones, so the return address is in the program.
     probes::slow_ends(probes::Slow::mutex, m, since, __builtin_return_address(0));
     return probes::mutex_acquired(m, 0);
   }
-  // Usually for a mutex that looks at its owner.
+  // Usually for a mutex that checks its owner.
   [[gnu::noinline]] static int lock_checked(pthread_mutex_t* m) noexcept {
     const std::uint32_t me = Contract::known_id(frame(m));
     if (me == 0) [[unlikely]]
@@ -137,7 +138,7 @@ class MutexLockOps {
   }
 
  public:
-  // The slow stages, and the functions that have no fast one.
+  // The slow stages, and the functions that have no fast stage.
   using Slow = MutexLockOps<typename Contract::Slow, typename Count::Slow>;
 
   // For condition variables.

@@ -1,4 +1,4 @@
-// The objects of range locks, and the functions behind them.
+// The layout of range lock objects, and the functions for them.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 namespace lockswap {
 
-// How the bytes of a lockswap_range_lock are divided. All zeroes: a new lock, of the default kind.
+// The layout of a lockswap_range_lock. All zeroes are a new lock of the default kind.
 struct RangeFrame {
   static constexpr std::size_t kBytes = 64;
 
-  NativeAtomic<std::uint32_t> kind;  // as below; 0: nobody has used it
+  NativeAtomic<std::uint32_t> kind;  // as below; 0: not used yet
   std::uint32_t unused;
-  alignas(8) std::byte state[kBytes - 8];  // the implementation's; zeroes are a free lock
+  alignas(8) std::byte state[kBytes - 8];  // for the implementation; zero: a free lock
 };
 static_assert(sizeof(RangeFrame) == RangeFrame::kBytes);
 
-// A kind: the implementation's number, from 1, options, and which reader-writer lock is inside.
+// A kind: the implementation's number (from 1), its options, and the reader-writer lock inside.
 struct RangeKind {
   static constexpr std::uint32_t kNumber = 0xff;
   static constexpr std::uint32_t kFair = 1u << 8;
@@ -33,7 +33,7 @@ struct RangeKind {
   static constexpr std::uint32_t inner(std::uint32_t kind) noexcept { return kind >> kInnerShift; }
 };
 
-// How the bytes of a lockswap_range are divided.
+// The layout of a lockswap_range.
 struct RangeHandle {
   void* node;  // nullptr if there is no range
   RangeFrame* lock;
@@ -41,20 +41,20 @@ struct RangeHandle {
 
 enum class RangeMode : std::uint32_t { exclusive, shared };
 
-// An implementation behind its names. Callers pass locks that are bound, and handles that have a
-// range; the functions return error numbers. The first and the third are the fast paths: callers do
-// nothing before them but find them.
+// The functions of an implementation. Callers pass only locks that are bound, and handles that have
+// a range. The functions return error numbers. The first and the third are the fast paths, before
+// which callers do nothing but find them.
 struct RangeOps {
   int (*acquire)(RangeFrame&, RangeHandle&, std::uint64_t start, std::uint64_t end, RangeMode);
   int (*acquire_within)(RangeFrame&, RangeHandle&,
-                        const RangeRequest&);  // tries, or has a deadline
+                        const RangeRequest&);  // a try, or with a deadline
   int (*release)(RangeHandle&);
   int (*downgrade)(RangeHandle&);
   int (*try_upgrade)(RangeHandle&);
   bool (*busy)(RangeFrame&);
-  // A new lock, of which all else is zero; `segment`: units, or 0: the default.
+  // Makes a new lock, which is otherwise zero. `segment` is in units; 0: the default.
   void (*begin)(RangeFrame&, std::uint64_t segment);
-  void (*end)(RangeFrame&);  // a lock that is not busy
+  void (*end)(RangeFrame&);  // the lock must not be busy
 };
 
 }  // namespace lockswap

@@ -1,5 +1,5 @@
-// Range locks behind the functions of the API: those whose ranges are nodes, and those that are
-// made of reader-writer locks.
+// The API's functions for range locks: for those whose ranges are nodes, and for those made of
+// reader-writer locks.
 #pragma once
 
 #include <cerrno>
@@ -17,7 +17,7 @@
 
 namespace lockswap {
 
-// Lists and trees.
+// For lists and trees.
 template <RangeLock Lock>
 class RangeNodeOps {
   using Node = typename Lock::Node;
@@ -26,7 +26,7 @@ class RangeNodeOps {
 
   static Lock& lock(RangeFrame& f) noexcept { return *reinterpret_cast<Lock*>(f.state); }
   static Node* node(const RangeHandle& h) noexcept { return static_cast<Node*>(h.node); }
-  // relaxed: a bound lock stays what it is.
+  // relaxed: a bound lock never changes its kind.
   static RangeOptions options(const RangeFrame& f) noexcept {
     return RangeKind::options(f.kind.load(relaxed));
   }
@@ -40,7 +40,7 @@ class RangeNodeOps {
     if (acquire_alone(f, h, start, end, mode == RangeMode::shared)) return 0;
     return acquire_slowly(f, h, start, end, mode);
   }
-  // The fast path, where there is one.
+  // The fast path, if there is one.
   [[gnu::always_inline]] static bool acquire_alone(RangeFrame& f, RangeHandle& h,
                                                    std::uint64_t start, std::uint64_t end,
                                                    bool shared) noexcept {
@@ -114,12 +114,12 @@ class RangeNodeOps {
                                   try_upgrade, busy,           begin,   end};
 };
 
-// The functions of the reader-writer lock in that row, made ready.
+// Returns the functions of the reader-writer lock in that row, which is ready for use.
 const RwOps& inner_rwlock(std::uint32_t row) noexcept;
 
-// The two ways to keep the locks.
+// Two ways to store the locks.
 
-// One lock, in the frame.
+// One lock, in the object.
 struct OneRwLock {
   static constexpr LockInfo kInfo{.summary = "one reader-writer lock for all units",
                                   .source = "what programs without range locks do",
@@ -156,7 +156,7 @@ struct ManyRwLocks {
     pthread_rwlock_t* there = locks_if_any(f);
     return there != nullptr ? there : map_locks(f);
   }
-  // Returns nullptr if no range was ever acquired.
+  // Returns nullptr if no range has ever been acquired.
   static pthread_rwlock_t* locks_if_any(RangeFrame& f) noexcept {
     // acquire: pairs with map_locks().
     return reinterpret_cast<pthread_rwlock_t*>(state(f).locks.load(acquire));
@@ -176,7 +176,7 @@ struct ManyRwLocks {
     void* fresh = map_pages(kMapped);
     if (fresh == nullptr) return nullptr;
     std::uint64_t there = 0;
-    // release: pairs with locks(). acquire: another thread's.
+    // release: pairs with locks(). acquire: another thread's locks.
     if (!state(f).locks.compare_exchange(there, reinterpret_cast<std::uintptr_t>(fresh), acq_rel)) {
       unmap_pages(fresh, kMapped);
       return locks(f);
@@ -185,19 +185,19 @@ struct ManyRwLocks {
   }
 };
 
-// A handle's `node` is no pointer here. It says which locks the range has, and which thread holds
-// it: from bit 1 on the number of the first lock, then their count, then the thread.
+// The `node` of a handle is not a pointer here. It has the number of the range's first lock from
+// bit 1 on, then the number of its locks, then the thread that holds it.
 template <class Home>
 class RangeSegmentOps {
   static constexpr std::uintptr_t kRange = 1;  // so that it is never 0
   static constexpr unsigned kFirstAt = 1, kCountAt = 9, kOwnerAt = 18;
   static_assert(Home::kCount <= 1u << (kCountAt - kFirstAt));
-  // P::self() is an address of at most 49 bits, of which the low ones are 0.
+  // P::self() is an address of at most 49 bits, with zeroes in the low ones.
   static constexpr unsigned kOwnerZeroes = 3;
   static_assert(sizeof(std::uintptr_t) == 8);
 
   static const RwOps& ops(RangeFrame& f) noexcept {
-    return inner_rwlock(RangeKind::inner(f.kind.load(relaxed)));  // relaxed: it stays what it is
+    return inner_rwlock(RangeKind::inner(f.kind.load(relaxed)));  // relaxed: it never changes
   }
   static std::uintptr_t self() noexcept { return Native::self() << (kOwnerAt - kOwnerZeroes); }
   static void* name_of(const Segments& s) noexcept {

@@ -1,6 +1,6 @@
-// A lock algorithm behind the functions of POSIX. This level checks time-outs and passes
-// process-shared objects, and those that the kill switch left to it, to the system; everything else
-// is in rw_contract.h.
+// The POSIX functions for a lock algorithm. This level checks time-outs, and passes to the system
+// what is process-shared, or what the kill switch has left to it. Everything else is in
+// rw_contract.h.
 #pragma once
 
 #include <cerrno>
@@ -17,7 +17,7 @@
 
 namespace lockswap {
 
-// glibc checks clock and nanoseconds before it looks at the lock, so do we.
+// glibc checks the clock and the nanoseconds before it looks at the lock, and so do we.
 inline bool valid(const Deadline& d) noexcept {
   return is_valid_clock(d.clock) && is_valid_time(d.at);
 }
@@ -46,7 +46,7 @@ class RwLockOps {
       return true;
     return Slow::adopt(l);
   }
-  // The first call on an object, or one on an object of the system's.
+  // For the first call on an object, and for calls on an object of the system's.
   [[gnu::noinline]] static bool adopt(pthread_rwlock_t* l) noexcept {
     if (frame(l).shared == 0 && Contract::adopt(frame(l))) return true;
     Count::on(l, Event::to_glibc);
@@ -54,13 +54,13 @@ class RwLockOps {
   }
 
   enum class Hold : bool { read, write };
-  // The end of an acquisition.
+  // Called when an acquisition ends.
   template <Hold kHold>
   static int acquired(pthread_rwlock_t* l, int error) noexcept {
     return kHold == Hold::read ? probes::rdlock_acquire_read(l, error)
                                : probes::wrlock_acquire_write(l, error);
   }
-  // The same where it is fast.
+  // The same for a fast stage.
   template <Hold kHold>
   [[gnu::always_inline]] static int acquired_fast(pthread_rwlock_t* l) noexcept {
     if constexpr (Count::kCounts) return acquired<kHold>(l, 0);
@@ -86,13 +86,14 @@ class RwLockOps {
     return 0;
   }
 
-  // The two functions that programs call most. Their fast stages make no call and need no stack.
+  // The two functions that programs call most. Their fast stages make no call and need no stack
+  // frame.
   static int rdlock(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
     const Rest rest = Contract::fast_read(frame(l));
     return rest == 0 ? acquired_fast<Hold::read>(l) : nested_rdlock(l, rest);
   }
-  // Out of line, so that a thread's first hold needs no stack. It jumps to slow_rdlock.
+  // Out of line, so that a thread's first hold needs no stack frame. It jumps to slow_rdlock.
   [[gnu::noinline]] static int nested_rdlock(pthread_rwlock_t* l, Rest rest) noexcept {
     if (rest == Contract::kNotBegun) rest = Contract::nested_read(frame(l));
     return rest == 0 ? acquired_fast<Hold::read>(l) : Slow::slow_rdlock(l, rest);
@@ -102,7 +103,7 @@ class RwLockOps {
     const std::uint64_t since = probes::slow_begins(probes::Slow::read);
     const int error =
         is_ours ? Contract::slow_read(frame(l), rest, nullptr) : system_rwlock.rdlock(l);
-    // The fast stage jumps to this one, so this is where the program called.
+    // The fast stage jumps here, so the return address is in the program.
     probes::slow_ends(probes::Slow::read, l, since, __builtin_return_address(0));
     return acquired<Hold::read>(l, error);
   }
@@ -112,13 +113,13 @@ class RwLockOps {
     if (Contract::has_only_hold(frame(l), token)) [[likely]] {
       return Contract::fast_read_unlock(frame(l), token);
     }
-    // An object of glibc's may name this thread as its writer, but then it is not adopted.
+    // An object of glibc's may name this thread as its writer, but it is not adopted.
     if (Contract::is_own_write(frame(l)) && Contract::adopted(frame(l))) {
       return Contract::fast_write_unlock(frame(l)) ? 0 : write_unlock(l);
     }
     return nested_unlock(l);
   }
-  // Out of line, so that the fast stages need no stack.
+  // Out of line, so that the fast stages need no stack frame.
   [[gnu::noinline]] static int write_unlock(pthread_rwlock_t* l) noexcept {
     Contract::write_unlock(frame(l));
     return 0;
@@ -143,7 +144,7 @@ class RwLockOps {
     const int error = Contract::write_lock(frame(l));
     return error == 0 ? acquired_fast<Hold::write>(l) : error;
   }
-  // Where the fast stage has begun nothing, or has the lock below.
+  // Called if the fast stage has begun nothing, or has only the lock below.
   [[gnu::noinline]] static int slow_wrlock(pthread_rwlock_t* l, Below below) noexcept {
     const bool is_ours = below == Below::arrived || Contract::adopted(frame(l)) || Slow::adopt(l);
     if (!is_ours) return system_rwlock.wrlock(l);
@@ -152,7 +153,7 @@ class RwLockOps {
     return error == 0 ? acquired_fast<Hold::write>(l) : error;
   }
 
-  // The forms that do not wait, or not for ever, for holds of either kind.
+  // Acquisitions that don't wait, or that have a deadline, of either mode.
   template <Hold kHold>
   static int acquire(pthread_rwlock_t* l, Patience patience) noexcept {
     if constexpr (kHold == Hold::read) {
@@ -185,10 +186,10 @@ class RwLockOps {
   }
 
  public:
-  // The slow stages, and the functions that have no fast one.
+  // The slow stages, and the functions that have no fast stage.
   using Slow = RwLockOps<typename Contract::Slow, typename Count::Slow>;
 
-  // For an object that is not process-shared.
+  // The object must not be process-shared.
   static bool adopt_unused(pthread_rwlock_t* l) noexcept {
     return Contract::adopt_unused(frame(l));
   }

@@ -12,8 +12,8 @@ struct AsIs {
   static void prepare(pthread_rwlock_t*) noexcept {}
 };
 
-// A lock of the default kind becomes one of glibc's kind that prefers writers, before its first
-// use. A process-shared lock stays what it is: its other users may not run under this library.
+// Makes a lock of the default kind one of glibc's kind that prefers writers, before its first use.
+// A process-shared lock is left alone, because its other users may not run under this library.
 struct WritersFirst {
   static void prepare(pthread_rwlock_t* l) noexcept {
     if (kind_of(l) == PTHREAD_RWLOCK_DEFAULT_NP && !is_process_shared(l)) {
@@ -28,7 +28,7 @@ struct Counted {
   template <class C>
   static int on(C call, pthread_rwlock_t* l, auto... args) noexcept {
     Count::on(l, Event::call);
-    if (!InitCall<C>) Kind::prepare(l);  // what init finds there may be anything
+    if (!InitCall<C>) Kind::prepare(l);  // before an init the bytes may be anything
     const int error = call.next(l, args...);
     if (error == 0 && InitCall<C>) Kind::prepare(l);
     if (error == 0 && LockCall<C>) Count::on(l, C::kReads ? Event::read : Event::write);

@@ -1,5 +1,5 @@
 // glibc's own lock behind the preload, with something in front: counting under LOCKSWAP_STATS, so
-// that a program's calls can be counted on its own lock; writer preference for `pthread-wp`.
+// that a program's calls on its own lock can be counted, or writer preference for `pthread-wp`.
 #pragma once
 
 #include "platform/system_rwlock.h"
