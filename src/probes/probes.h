@@ -1,12 +1,12 @@
 // Static probes (USDT) of provider `lockswap`: places at which a tracer such as bpftrace, perf or
-// gdb can look in, with the names and arguments of glibc's own probes. docs/diagnose.md lists them.
+// gdb can attach, with the names and arguments of glibc's own probes. docs/diagnose.md lists them.
 //
-// Header: sys/sdt.h, of Debian's systemtap-sdt-dev. Where it is missing at build time there are no
+// Header: sys/sdt.h, from Debian's systemtap-sdt-dev. If it is missing at build time there are no
 //   probes, and the functions here are empty.
-// Cost while no tracer looks: on a way in, one no-op instruction (`acquired`); on an entry, none.
-//   The note of an entry names the instruction that is there anyhow, the first one of an exported
-//   function. `acquired` can't do so: other ways to leave the function may lead to what follows.
-//   Slow stages have probes of their own (slow_probes.h).
+// Cost without a tracer: one no-op instruction for `acquired`, and none at an entry. The note of an
+//   entry refers to an instruction that exists anyway, the first one of an exported function.
+//   `acquired` can't do that, because other paths of the function may lead to the instruction that
+//   follows. Slow stages have their own probes (slow_probes.h).
 #pragma once
 
 #include <ctime>
@@ -15,8 +15,8 @@
 #if __has_include(<sys/sdt.h>) && !defined(LOCKSWAP_WITHOUT_PROBES)
 #include <sys/sdt.h>
 #define LOCKSWAP_HAS_PROBES 1
-// gcc takes the forty lines of a note for code, and would inline less around it. The header's
-// macros are expanded below, so this reaches their `__asm__ __volatile__`.
+// gcc counts the forty lines of a note as code, and would inline less around it. The header's
+// macros are expanded below, so this applies to their `__asm__ __volatile__`.
 // NOLINTNEXTLINE(bugprone-reserved-identifier)
 #define __volatile__ __volatile__ inline
 #define LOCKSWAP_PROBE1(name, a) STAP_PROBE1(lockswap, name, a)
@@ -32,7 +32,7 @@
 
 namespace lockswap::probes {
 
-// --- of objects that lockswap serves: those that stay glibc's have none of these
+// --- for objects that lockswap runs; those that stay glibc's have none of these
 
 // For fast stages.
 
@@ -46,14 +46,15 @@ namespace lockswap::probes {
   LOCKSWAP_PROBE1(wrlock_acquire_write, l);
 }
 
-// For all else: one place for all locks. A tracer stops at some hundred places at most, and each
-// use of the functions above is one in each lock. They return `error`, and fire if it is 0.
+// For everything else: one place for all locks. A tracer can attach to some hundred places at most,
+// and each use of the functions above is one in each lock. These return `error`, and fire if it is
+// 0.
 int mutex_acquired(const pthread_mutex_t* m, int error) noexcept;
 int mutex_timedlock_acquired(const pthread_mutex_t* m, int error) noexcept;
 int rdlock_acquire_read(const pthread_rwlock_t* l, int error) noexcept;
 int wrlock_acquire_write(const pthread_rwlock_t* l, int error) noexcept;
 
-// --- entries. They go first in the functions that programs call, whatever lock is behind them.
+// --- entries. They come first in the functions that programs call, whatever the lock.
 
 #if LOCKSWAP_HAS_PROBES
 #undef _SDT_NOP

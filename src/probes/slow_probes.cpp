@@ -8,8 +8,8 @@
 #include <sys/sdt.h>
 
 extern "C" {
-// The kernel adds to them. They are in a section of the file, not in .bss, since it knows them by
-// their place in the file. Their names are the header's.
+// The kernel increments these. They are in a section of the file and not in .bss, because it finds
+// them by their place in the file. The header determines their names.
 [[gnu::section(".probes")]] volatile unsigned short lockswap_mutex_slow_semaphore = 0;
 [[gnu::section(".probes")]] volatile unsigned short lockswap_rdlock_slow_semaphore = 0;
 }
@@ -50,8 +50,8 @@ namespace lockswap::probes {
 
 namespace {
 
-// A mutex's slow stage is one that waits. Readers come into theirs without a wait as well, millions
-// of times a second while a bias is off, and reading the time twice would be a sixth of that call.
+// Only slow stages of mutexes always wait. Readers enter theirs without waiting as well, millions
+// of times a second while a bias is off, and reading the clock twice would be a sixth of that call.
 bool is_counted(Slow what) noexcept { return what == Slow::mutex && on_slow_stage != nullptr; }
 
 }  // namespace

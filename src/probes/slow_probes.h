@@ -1,8 +1,8 @@
-// Static probes of slow stages, which glibc does not have: mutex_slow and rdlock_slow, each with
-// the object, the nanoseconds that the stage took, and the address that the program called from.
-// They cost the fast stage nothing, traced or not. Each has a semaphore, a word that the kernel
-// makes nonzero while a tracer looks: only then a clock is read. Without sys/sdt.h at build time
-// (see probes.h) nobody ever looks.
+// Static probes of slow stages, which glibc does not have: mutex_slow and rdlock_slow. Their
+// arguments are the object, the nanoseconds that the stage took, and the address that the program
+// called from. They cost the fast stage nothing, traced or not. Each has a semaphore, a word that
+// the kernel makes nonzero while a tracer is attached, and only then is the clock read. Without
+// sys/sdt.h at build time (see probes.h) they never fire.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 namespace lockswap::probes {
 
 enum class Slow : std::uint8_t { mutex, read };
-// The time now; 0: no tracer looks at the end of it.
+// Returns the time now, or 0 if no tracer is attached.
 std::uint64_t slow_begins(Slow what) noexcept;
-// `since` is what slow_begins returned.
+// `since` is the result of slow_begins.
 void slow_ends(Slow what, const void* object, std::uint64_t since, const void* caller) noexcept;
 
 }  // namespace lockswap::probes

@@ -1,4 +1,4 @@
-// The slow stages of mutexes that slow_probes.h has, for the library's own counters
+// The slow stages of mutexes that slow_probes.h reports, for the library's own counters
 // (LOCKSWAP_METRICS).
 #pragma once
 
@@ -6,14 +6,14 @@
 
 namespace lockswap::probes {
 
-// The times are of Ticks.
+// Times are in Ticks.
 struct SlowStage {
   const void* mutex;
   std::uint64_t begin, end;
   const void* caller;
 };
 
-// Called at the end of each; nullptr: nobody asks. Set at start-up.
+// Called at the end of each stage; nullptr if nobody needs it. Set at start-up.
 using OnSlowStage = void (*)(const SlowStage& stage) noexcept;
 inline constinit OnSlowStage on_slow_stage = nullptr;
 

@@ -1,4 +1,4 @@
-// The names of the library's locks, for what reads the configuration.
+// The names of the library's locks, for reading the configuration.
 #pragma once
 
 #include "config/names.h"

@@ -14,7 +14,7 @@ namespace {
 struct Chosen {
   const char* kind;
   const char* variable;
-  const char* value;  // nullptr means the rules of a policy
+  const char* value;  // nullptr: the rules of a policy
 
   bool is_policy() const noexcept { return value == nullptr; }
 };
@@ -29,7 +29,7 @@ void put(Text& out, const Chosen& chosen) noexcept {
 
 constexpr char kUnknown[] = " (lockswap doesn't know this layout: see docs/interposition.md)";
 
-// Returns false where the configuration asks to stop.
+// Returns false if the configuration demands an error.
 bool keep(const Config& config, const Chosen& chosen, const char* why, char* message,
           std::uint32_t size) noexcept {
   Text out(message, size);
@@ -45,8 +45,8 @@ bool keep(const Config& config, const Chosen& chosen, const char* why, char* mes
   return true;
 }
 
-// Returns whether anything is done with objects of that kind that needs to know their bytes. A
-// policy keeps its decision in each, also where that is for glibc.
+// Returns whether objects of that kind are handled in a way that needs their layout. A policy
+// stores its decision in each object, even if that is for glibc.
 bool changes_rwlocks(const Config& config) noexcept {
   if (config.policy != nullptr) return config.policy->has_rules_of(ObjectKind::rwlock);
   return rwlock_of(config).passed_to[0] != &system_rwlock;
@@ -70,8 +70,8 @@ bool keep_rwlocks(Config& config, char* message, std::uint32_t size) noexcept {
   return true;
 }
 
-// Both or none: glibc's condition variables can't release a mutex of ours, and ours count the
-// waiters of a mutex of glibc's in its bytes.
+// Both or none: glibc's condition variables can't release a mutex of ours, and ours count waiters
+// in the bytes of glibc's mutexes.
 bool keep_mutexes_and_conds(Config& config, char* message, std::uint32_t size) noexcept {
   const bool mutexes_are_known = learn_mutex_layout();  // also for threads' ids: system_tid.h
   const bool mutexes = changes_mutexes(config);

@@ -1,4 +1,4 @@
-// Leaves objects whose layout this library doesn't know to the C library, whatever was chosen.
+// Leaves objects to the C library if their layout is unknown, whatever was chosen.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace lockswap {
 
-// Looks at the layout of each kind of object that the configuration swaps, and of no other. Where
-// one is unknown, the configuration becomes the one that leaves that kind to glibc, Config::kept
-// says why, and a line on stderr says so, unless LOCKSWAP_VERBOSE=0 forbids it. Under
-// LOCKSWAP_STRICT that is an error: returns false, and `message` (at most `size` bytes) says why.
+// Checks the layout of each kind of object that the configuration swaps, and of no other. If one is
+// unknown, changes the configuration so that this kind stays glibc's, stores the reason in
+// Config::kept, and prints it on stderr unless LOCKSWAP_VERBOSE=0. With LOCKSWAP_STRICT this is an
+// error: returns false, with the reason in `message` (at most `size` bytes).
 //
-// To be called once, at start-up, when `auto` is resolved and no object is swapped.
+// Must be called once at start-up, when `auto` is resolved and no object has been swapped.
 bool keep_glibcs_where_unknown(Config& config, char* message, std::uint32_t size) noexcept;
 
-// A sentence for each kind of object that stays glibc's for that reason; none if there is none.
+// Appends a sentence for each kind of object that stays glibc's for that reason.
 class Text;
 void put_kept(Text& out, const char* before, const Config& config, const char* behind) noexcept;
 

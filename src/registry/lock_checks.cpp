@@ -1,6 +1,6 @@
-// Checks that each listed lock has what its concept asks for. Whatever else is made of the lists is
-// compiled after this unit (CMakeLists.txt), so a member that is missing is reported once, at the
-// lock's own line, and not by every unit that needs it.
+// Checks that each listed lock has the members that its concept requires. Everything else that uses
+// the lists is compiled after this unit (CMakeLists.txt), so a missing member is reported once, at
+// the lock's own line, and not by every unit that needs it.
 #include <concepts>
 
 #include "locks/common/lock_info.h"
@@ -17,10 +17,10 @@
 namespace lockswap {
 namespace {
 
-// A look reads the contract word without its header.
+// Looks reads the contract word without including its header.
 static_assert(Looks::kDraining == RwWord<Native>::kDraining);
 
-// What a line of the lists asks for beside the lock's own concept: its words.
+// What a line's words require beyond the lock's concept.
 template <class Lock>
 concept Described = requires {
   requires std::same_as<decltype(Lock::kInfo), const LockInfo>;

@@ -1,5 +1,5 @@
-// The code of a mutex, for each wait policy, counted or not. Each mutex has a translation unit of
-// its own for that, which CMake writes (lists.cmake).
+// The code of a mutex with each wait policy, with and without counting. Each mutex has its own
+// translation unit for that, which CMake writes (lists.cmake).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The code behind a line of mutex_list.def: by type of wait policy, and counted or not.
+// The code for a line of mutex_list.def: by type of wait policy, and counted or not.
 #pragma once
 
 #include <pthread.h>

@@ -59,7 +59,7 @@ constexpr MutexInfo row(const char* name, const MutexCodes& code, ListWords word
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a class template cannot stand in parentheses.
 
-// A line each, behind what has no code of ours.
+// One line each, after those without code of ours.
 constexpr MutexInfo kListed[] = {
 #define MUTEX(name, Class, header, words) \
   row<Class>(name, mutex_codes_##Class, words, Class<Native, Park<Native>>::kInfo),
@@ -94,7 +94,7 @@ Mutexes mutexes() noexcept { return {kMutexes.data(), static_cast<int>(kMutexes.
 
 std::size_t footprint_of(const MutexInfo& mutex, const Config& config) noexcept {
   const MutexInfo* used = mutex.chosen == nullptr ? &mutex : find_mutex(mutex.chosen(config));
-  if (used == nullptr) used = &mutex;  // in a list of one lock (tests/try), which lacks that one
+  if (used == nullptr) used = &mutex;  // in a list of one lock (tests/try) without that one
   return sizeof(pthread_mutex_t) + bytes_beside(*used, config);
 }
 
@@ -125,7 +125,7 @@ bool swaps_conds(const Config& config) noexcept {
 
 namespace {
 
-// For a process whose mutexes are all glibc's.
+// For a process in which all mutexes are glibc's.
 constexpr MutexOfConds kGlibcsMutexes{
     .is_ours = [](pthread_mutex_t*) { return false; },
     .count_waiter = [](pthread_mutex_t*, bool) {},  // never called

@@ -1,4 +1,4 @@
-// The registry of mutexes: what a user may type, and what runs behind it.
+// The registry of mutexes: the names that a user may type, and the code for each.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,19 @@ struct MutexCodes;
 struct MutexInfo {
   const char* name;
   LockInfo info;
-  // What runs behind the name: code of ours; nullptr means glibc's code, or another mutex, which is
-  // chosen for the machine.
+  // The code for this name. nullptr for glibc's code, or for another mutex, which is chosen for the
+  // machine.
   const MutexCodes* code = nullptr;
   const char* (*chosen)(const Config&) = nullptr;
-  // Bytes beside the pthread object, once the topology is known; nullptr if there is none.
+  // The bytes that a lock has outside its pthread object, once the topology is known; nullptr if
+  // none.
   std::size_t (*block_bytes)() = nullptr;
-  const char* same_code_as = nullptr;  // the name under which that code is tested
-  bool compared_by_default = false;    // where nothing is named
+  const char* same_code_as = nullptr;  // the name under which this code is tested
+  bool compared_by_default = false;    // if no lock is named
 
   bool passes_through() const noexcept { return code == nullptr && chosen == nullptr; }
-  // A release gives it to a certain thread that waits, also if that one cannot run: see auto.h.
+  // Returns whether a release hands the mutex to a certain waiter, even if that one can't run:
+  // auto.h.
   bool hands_off() const noexcept { return code != nullptr && !info.takes_back && !info.barges; }
 };
 
@@ -37,16 +39,16 @@ struct Mutexes {
 };
 Mutexes mutexes() noexcept;
 
-// Bytes of one such mutex on this machine: the pthread object, and what lies beside it. Reads the
-// topology.
+// Returns the bytes of one such mutex on this machine: the pthread object, and what it has outside.
+// Reads the topology.
 std::size_t footprint_of(const MutexInfo& mutex, const Config& config) noexcept;
 
-// Returns nullptr if there is none of that name or alias, in whichever case.
+// Returns nullptr if there is no such name or alias. Case does not matter.
 const MutexInfo* find_mutex(const char* name) noexcept;
-// The mutex that the configuration names; nullptr if there is none.
+// Returns the mutex that the configuration names, or nullptr.
 const MutexInfo* mutex_of(const Config& config) noexcept;
 
-// Returns whether some mutexes are ours under that configuration; whether LOCKSWAP_STATS counts
+// Return whether some mutexes are ours under that configuration; and whether LOCKSWAP_STATS counts
 // mutexes, and condition variables.
 bool swaps_mutexes(const Config& config) noexcept;
 bool counts_mutexes(const Config& config) noexcept;
@@ -55,15 +57,15 @@ bool counts_conds(const Config& config) noexcept;
 // Returns whether condition variables are ours under that configuration.
 bool swaps_conds(const Config& config) noexcept;
 
-// The functions of mutexes and condition variables that go together.
+// The functions of mutexes, with those of condition variables that go with them.
 struct MutexChoice {
   const MutexOps* mutex;
   const CondOps* cond;
   const CondOps* old_cond;
 };
-// Makes ready what the configuration asks for. It is called once, at start-up, after
-// prepare_rwlock, when system_mutex and the tables beside it are filled in. Returns false if it
-// cannot be done, and `why` says why in one line, which stays.
+// Prepares what the configuration names. Called once at start-up, after prepare_rwlock, when
+// system_mutex and the tables beside it are filled in. Returns false on failure, with the reason in
+// `why`, in one line that stays.
 bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) noexcept;
 
 }  // namespace lockswap

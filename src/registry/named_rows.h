@@ -10,7 +10,7 @@
 
 namespace lockswap {
 
-// Returns nullptr if there is none of that name or alias, in whichever case.
+// Returns nullptr if there is no such name or alias. Case does not matter.
 template <class Info, std::size_t kRows>
 const Info* row_named(const std::array<Info, kRows>& rows, const char* name) noexcept {
   for (const Info& row : rows) {
@@ -22,7 +22,7 @@ const Info* row_named(const std::array<Info, kRows>& rows, const char* name) noe
   return nullptr;
 }
 
-// Bytes beside the pthread object. Reads the topology.
+// Returns the bytes that a lock has outside its pthread object. Reads the topology.
 template <class Info>
 std::size_t bytes_beside(const Info& row, const Config& config) noexcept {
   if (row.block_bytes == nullptr) return 0;

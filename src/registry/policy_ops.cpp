@@ -25,7 +25,7 @@ namespace {
 
 constinit const Policy* policy = nullptr;
 
-// What is to run an object that nobody has used.
+// The decision about an object that nobody has used.
 class Decision {
  public:
   Decision(ObjectKind kind, const void* object, const void* caller) noexcept
@@ -37,7 +37,7 @@ class Decision {
     return site_.rule < 0 ? kGlibc
                           : policy->rules[site_.rule].runner[static_cast<std::size_t>(kind_)];
   }
-  // Called by the thread whose decision it is, because several may come to an object at once.
+  // Called only by the thread whose decision it is, because several may find the object at once.
   void count() const noexcept { count_catch(kind_, site_, caller_); }
 
  private:
@@ -48,22 +48,22 @@ class Decision {
 
 // --- reader-writer locks
 
-// Each begins at a multiple of a power of two, so a shift finds it.
+// Aligned to a power of two, so that a shift finds it.
 struct alignas(128) RwRunner {
   RwOps ops;
-  bool (*adopt)(pthread_rwlock_t*);  // nullptr if glibc's lock is behind it
+  bool (*adopt)(pthread_rwlock_t*);  // nullptr: glibc's lock
 };
 constinit RwRunner rw_runners[kMostRunners]{};
 
 using Word = RwWord<Native>;
 struct AnyCore {};
-// It fits into a comparison instruction.
+// Fits into a comparison instruction.
 constexpr std::uint64_t kGlibcsWord = kSystemsWord;
 
 NativeAtomic<std::uint64_t>& word_of(pthread_rwlock_t* l) noexcept {
   return reinterpret_cast<RwFrame<Native, AnyCore>*>(l)->contract;
 }
-// The word of an object that a table with glibc's lock behind it runs.
+// Returns the word of an object for which a runner with glibc's lock was decided.
 std::uint64_t word_for(Runner r) noexcept {
   return kGlibcsWord | std::uint64_t{r} << Word::kGenerationShift;
 }
@@ -87,8 +87,8 @@ struct RwByPolicy {
   }
   template <class C>
   static int on(C call, pthread_rwlock_t* l, auto... args) noexcept {
-    // relaxed: the functions behind this acquire what they must. For glibc's lock the
-    // decision hands nothing on: its bytes are as an initialiser left them.
+    // relaxed: the functions behind this acquire what they must. For glibc's lock the decision
+    // publishes nothing, because its bytes are as an initialiser left them.
     const std::uint64_t word = word_of(l).load(relaxed);
     if (word == kGlibcsWord) [[likely]]
       return call.next(l, args...);
@@ -98,7 +98,7 @@ struct RwByPolicy {
   }
 
  private:
-  // The calls up to here are jumps, so what a function returns to is the program's.
+  // All calls up to here are jumps, so a function returns into the program.
   template <class C, class... Args>
   [[gnu::noinline]] static int undecided(pthread_rwlock_t* l, Args... args) noexcept {
     if (is_process_shared(l)) return C::next(l, args...);
@@ -107,7 +107,7 @@ struct RwByPolicy {
   template <class C, class... Args>
   [[gnu::noinline]] static int decide(pthread_rwlock_t* l, const void* caller,
                                       Args... args) noexcept {
-    // An object that was never used needs no decision to end.
+    // An object that was never used needs no decision in order to end.
     if constexpr (DestroyCall<C>) return C::next(l, args...);
     const Decision mine(ObjectKind::rwlock, l, caller);
     const Runner r = mine.runner();
@@ -117,7 +117,7 @@ struct RwByPolicy {
                                            : word_of(l).compare_exchange(
                                                  fresh, word_for(r), relaxed);  // relaxed: as above
     if (kCount && is_first) mine.count();
-    // By the word, as another thread may have been faster.
+    // By the word, because another thread may have been faster.
     const Runner decided = runner_in(word_of(l).load(relaxed));
     return decided == kGlibc ? C::next(l, args...) : C::of(rw_runners[decided].ops, l, args...);
   }
@@ -133,13 +133,13 @@ struct alignas(64) MutexRunner {  // as RwRunner
 constinit MutexRunner mutex_runners[kMostRunners]{};
 constinit MutexOfConds of_conds[kMostRunners]{};  // empty: glibc's mutexes
 
-// Upper bytes that no pointer has there: in a robust mutex it is half of one.
+// Upper bytes that no pointer has there: in a robust mutex, this is half of a pointer.
 constexpr std::uint32_t kChosen = 0x4c530000;
 
 NativeAtomic<std::uint32_t>& choice_of(pthread_mutex_t* m) noexcept {
   return reinterpret_cast<MutexFrame<Native, AnyCore>*>(m)->choice;
 }
-// kGlibc also if nothing is decided.
+// Returns kGlibc also if nothing has been decided.
 Runner runner_in(std::uint32_t choice) noexcept {
   return choice - kChosen < kMostRunners ? static_cast<Runner>(choice - kChosen) : kGlibc;
 }
@@ -183,7 +183,7 @@ struct MutexByPolicy {
     if constexpr (DestroyCall<C>) return C::next(m, args...);
     const Decision mine(ObjectKind::mutex, m, caller);
     const Runner r = mine.runner();
-    // Another thread may be faster; then `seen` is what that one has decided.
+    // If another thread is faster, `seen` is that thread's decision.
     const bool is_first = choice_of(m).compare_exchange(seen, kChosen + r, relaxed);
     if (kCount && is_first) mine.count();
     const Runner decided = is_first ? r : runner_in(seen);
@@ -213,7 +213,7 @@ const RwOps* prepare_policy_of_rwlocks(const Config& config, const char*& why) n
   }
   if (!policy->has_rules_of(ObjectKind::rwlock))
     return count ? &counting_system_ops : &system_rwlock;
-  // All: an object that never was a lock may name any.
+  // All of them, because memory that never was a lock may name any.
   for (RwRunner& runner : rw_runners)
     runner = {count ? counting_system_ops : system_rwlock, nullptr};
   for (Runner r = 1; r < kMostRunners && policy->runners[0][r] != nullptr; ++r) {
@@ -240,7 +240,7 @@ MutexPolicy prepare_policy_of_mutexes(const Config& config, const char*& why) no
   for (Runner r = 1; r < kMostRunners && policy->runners[1][r] != nullptr; ++r) {
     const MutexInfo* mutex = find_mutex(policy->runners[1][r]);
     if (mutex->chosen != nullptr) mutex = find_mutex(mutex->chosen(config));
-    if (mutex->code == nullptr) continue;  // what is chosen for this machine
+    if (mutex->code == nullptr) continue;  // it is chosen for this machine
     const MutexCode& code = mutex->code->of[choose_wait(config.wait)][count];
     if (!code.prepare()) {
       why = kNoQueueNodes;

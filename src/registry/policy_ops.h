@@ -1,19 +1,19 @@
-// A policy at work: tables of functions that look, at each call, what runs the object, and call it.
+// Applies a policy: functions that check, at each call, what runs the object, and call that.
 //
-// When it is decided: in the object's init; for an object that was never initialised by a call, in
-//   the first call on it. The decision stands in the object, so it goes along where that is copied.
+// Decision: it is made in the object's init or, for an object without one, in the first call on it.
+//   It is stored in the object, so it remains valid if the object is copied.
 //
 //     object                         rwlock: bytes 32-39 (contract word)  mutex: bytes 36-39
-//     not decided                    0, as initialisers leave it          0
+//     undecided                      0, as initialisers leave it          0
 //     glibc's                        kGlibcsWord, which no lock of ours   kChosen
 //                                    has there
 //     run by runner r of the policy  the number of the lock's generation  kChosen + r
-//                                    leaves the remainder r by kMostRunners
-//     never decided                  process-shared ones, robust mutexes and others that
-//                                    LOCKSWAP_MUTEX leaves to glibc, too; nothing is stored there
+//                                    is r modulo kMostRunners
+//     never decided                  process-shared objects, robust mutexes and others that
+//                                    LOCKSWAP_MUTEX also leaves to glibc; nothing is stored there
 //
-// One compare-exchange decides, so threads that come first together agree. That of our rwlocks is
-//   the one by which they are adopted.
+// Order: one compare-exchange decides, so threads that come first together agree. For our rwlocks
+//   it is also the one by which they are adopted.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +25,20 @@
 
 namespace lockswap {
 
-// interpose knows the modules: the first rule of that kind that the object meets, which is
-// initialised or used for the first time by a call that returns to `caller`.
+// Finds the first rule for that kind that the object matches, when it is initialised or first used
+// by a call that returns to `caller`. interpose provides this, because it knows the modules.
 using FindRule = CallSite (*)(const Policy&, ObjectKind, const void* object, const void* caller);
 
-// Set at start-up, before what follows.
+// Set at start-up, before the functions below are called.
 inline constinit FindRule find_rule = nullptr;
 
-// Makes ready what the rules of config.policy name, and returns functions that go by them; nullptr,
-// with `why` in one line that stays: it cannot be done. They are called once each, at start-up, by
-// prepare_rwlock and prepare_mutex.
+// Prepare what the rules of config.policy name, and return functions that apply them. On failure
+// they return nullptr, with the reason in `why`, in one line that stays. prepare_rwlock and
+// prepare_mutex call them once each, at start-up.
 const RwOps* prepare_policy_of_rwlocks(const Config& config, const char*& why) noexcept;
 
 struct MutexPolicy {
-  const MutexOps* ops;    // nullptr if it cannot be done
+  const MutexOps* ops;    // nullptr on failure
   MutexOfConds of_conds;  // for condition variables of ours
   bool swaps;             // a rule names a mutex of ours
 };

@@ -1,4 +1,4 @@
-// How long threads spin: from the configuration, and by the processors of the process.
+// Sets how long threads spin, by the configuration and the process's processors.
 #pragma once
 
 #include "config/config.h"
@@ -7,7 +7,7 @@
 
 namespace lockswap {
 
-// Called at start-up, by one thread. Without `again` no file is kept open: few programs use those
+// Called once at start-up. Without `again` no file is kept open, because few programs use those
 // locks.
 inline void prepare_spins(const Config& config, bool again = true) noexcept {
   again = again && config.spin != 0;

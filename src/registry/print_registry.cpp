@@ -1,4 +1,4 @@
-// Prints the registry as JSON: what `lockswap list` and the harness know comes from here.
+// Prints the registry as JSON, from which `lockswap list` and the harness learn it.
 
 #include <cstdio>
 
@@ -49,7 +49,7 @@ void list(const char* name, const char* const* values) {
   std::printf("]");
 }
 
-// A field whose value is put together by `put`.
+// A field whose value put() appends.
 template <class Put>
 void field_of(const char* name, const Put& put) {
   char value[512];
@@ -58,7 +58,7 @@ void field_of(const char* name, const Put& put) {
   field(name, value);
 }
 
-// What a lock says of itself, and what its form and the contract over it add.
+// The lock's own description, with what its form and the contract around it add.
 void put_summary(lockswap::Text& text, const lockswap::RwLockInfo& lock) {
   if (!lock.biased) {
     text << lock.info.summary;
@@ -72,7 +72,7 @@ void put_summary(lockswap::Text& text, const lockswap::RwLockInfo& lock) {
 void put_fairness(lockswap::Text& text, const lockswap::RwLockInfo& lock) {
   if (lock.biased) text << "biased readers go first; the others: ";
   text << lock.info.fairness;
-  // The contract lets such readers in, whatever the lock (posix/guests.h).
+  // The contract lets such readers in, whatever the lock is (posix/guests.h).
   if (lock.code != nullptr) text << "; unless readers waited for longer than their patience";
 }
 void put_summary(lockswap::Text& text, const lockswap::MutexInfo& mutex) {
@@ -82,7 +82,7 @@ void put_fairness(lockswap::Text& text, const lockswap::MutexInfo& mutex) {
   text << mutex.info.fairness;
 }
 
-// What `auto` takes, why, and which it is here.
+// What `auto` may choose, why, and what it chooses here.
 void put_choice(lockswap::Text& text, const lockswap::AutoChoice& choice, const char* here) {
   text << ": " << choice.one_cpu;
   if (!lockswap::same_name(choice.one_cpu, choice.several_cpus))
@@ -91,7 +91,7 @@ void put_choice(lockswap::Text& text, const lockswap::AutoChoice& choice, const 
   text << "; here " << here;
 }
 
-// What rwlocks and mutexes have in common.
+// The fields that rwlocks and mutexes have in common.
 template <class Info>
 void print_common(const Info& lock, const lockswap::Config& config,
                   const lockswap::AutoChoice& automatic) {
@@ -126,7 +126,7 @@ void print(const lockswap::RwLockInfo& lock, const lockswap::Config& config) {
   const char* const without[] = {"try", "timed", "foreign-release", nullptr};
   list("capabilities", lock.reads_recursively ? with : without);
   field("kinds", lock.info.kinds);
-  // What exploration holds the lock to: locks/common/claims.h.
+  // The promises that exploration checks: locks/common/claims.h.
   const char* claims[7] = {};
   int n = 0;
   if (lock.claims.phase_fair) claims[n++] = "phase-fair";
@@ -186,7 +186,7 @@ int main() {
   using namespace lockswap;
   Config config;
   char message[2048];
-  // For LOCKSWAP_TOPOLOGY. What else is wrong is for the library to say.
+  // For LOCKSWAP_TOPOLOGY. The library itself reports other errors.
   if (!read_config(config, all_names(), message, sizeof message)) config.topology = {};
   std::printf("{\"schema\":1,\"version\":\"%s\"", LOCKSWAP_VERSION);
   list("left_out", kLeftOut);

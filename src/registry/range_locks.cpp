@@ -20,7 +20,7 @@
 namespace lockswap {
 namespace {
 
-// A line of range_list.def: its row, and the functions behind it.
+// A line of range_list.def: its row, and its functions.
 struct Line {
   RangeLockInfo info;
   RangeOps ops[WaitTypes::kCount];
@@ -38,7 +38,7 @@ constexpr Line line(const char* name) {
   });
   return l;
 }
-// The reader-writer locks inside know how to wait.
+// The reader-writer locks inside have their own wait policies.
 template <class Home>
 constexpr Line line_of_rwlocks(const char* name) {
   Line l{.info = row(name, Home::kInfo, true, {.fair = false, .writers_first = false}), .ops = {}};
@@ -53,7 +53,7 @@ constexpr Line kLines[] = {
 #undef RANGE_LOCK
 #undef RANGE_OF_RWLOCKS
 };
-// As users of the rows and of the functions want them: next to each other.
+// As arrays, which users of the rows and of the functions need.
 constexpr auto kRangeLocks = [] {
   std::array<RangeLockInfo, std::size(kLines)> rows{};
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -71,10 +71,10 @@ constexpr AllOps kOps = [] {
 constexpr const AllOps* kOpsByWait[] = {&kOps<0>, &kOps<1>};
 static_assert(std::size(kOpsByWait) == WaitTypes::kCount);
 
-// Whether a type is none of the others.
+// Whether a type is different from the others.
 template <class T, class... Others>
 constexpr bool is_new = !(std::is_same_v<T, Others> || ...);
-// Calls f with each of the types once.
+// Calls f once with each of the types.
 template <class... Seen>
 struct Distinct {
   template <class F>
@@ -85,7 +85,7 @@ struct Distinct {
     Distinct<Seen..., T>::each(f, rest...);
   }
 };
-// Calls f with the pools of nodes of each lock; several may share them, and all wait policies do.
+// Calls f with the node pools of each lock. Several locks may share them, and all wait policies do.
 template <class F>
 void each_pool(const F& f) {
   // NOLINTBEGIN(bugprone-macro-parentheses): a class template cannot stand in parentheses.
@@ -100,8 +100,8 @@ void each_pool(const F& f) {
   // NOLINTEND(bugprone-macro-parentheses)
 }
 
-// The word that `text` begins with and that the lock takes, with what follows; nullptr if there is
-// none.
+// Returns the word at the beginning of `text` if the lock takes it, and what follows it, or
+// nullptr.
 const RangeWord* word_at(const char* text, RangeOptions takes, const char*& rest) noexcept {
   for (const RangeWord& word : kRangeWords) {
     rest = after_prefix(text, word.name);
@@ -109,8 +109,8 @@ const RangeWord* word_at(const char* text, RangeOptions takes, const char*& rest
   }
   return nullptr;
 }
-// The kind with the options of the words in `text`, each of them behind ':'; 0: there is another
-// word.
+// Returns the kind with the options of the words in `text`, each after a ':', or 0 if there is an
+// unknown word.
 std::uint32_t with_words(std::uint32_t kind, const char* text, RangeOptions takes) noexcept {
   while (*text == ':') {
     const RangeWord* word = word_at(text + 1, takes, text);
@@ -119,7 +119,7 @@ std::uint32_t with_words(std::uint32_t kind, const char* text, RangeOptions take
   }
   return *text == 0 ? kind : 0;
 }
-// The same with the reader-writer lock that `text` names behind ':'.
+// Returns the kind with the reader-writer lock that `text` names after a ':'.
 std::uint32_t with_inner(std::uint32_t kind, const char* text) noexcept {
   if (*text == 0) return kind;
   const RwLockInfo* lock = *text == ':' ? find_rwlock(text + 1) : nullptr;
@@ -127,9 +127,9 @@ std::uint32_t with_inner(std::uint32_t kind, const char* text) noexcept {
   return kind | static_cast<std::uint32_t>(lock - rwlocks().rows) << RangeKind::kInnerShift;
 }
 
-// The reader-writer locks inside, by row.
+// The reader-writer locks inside range locks, by row.
 struct Inner {
-  Latch latch;  // of making ready
+  Latch latch;  // for making one ready
   Config config;
   NativeAtomic<const RwOps*> ops[kMostRwLocks];
 };
@@ -155,7 +155,7 @@ std::uint32_t find_range_lock(const char* name) noexcept {
 }
 
 const char* prepare_range(const Config& config) noexcept {
-  prepare_spins(config, false);  // after the locks that are swapped, if any
+  prepare_spins(config, false);  // after those of swapped locks, if any
   Native::set_hand_off_after(std::uint64_t{config.handover_us} * 1000);
   active_range.ops = kOpsByWait[choose_wait(config.wait)]->data();
   inner.config = config;
@@ -173,7 +173,7 @@ const char* make_ready(std::uint32_t kind) noexcept {
   if (!kRangeLocks[(kind & RangeKind::kNumber) - 1].of_rwlocks) return nullptr;
   const std::uint32_t row = RangeKind::inner(kind);
   const char* why = nullptr;
-  // False in a signal handler that interrupts this: what follows may be done twice.
+  // False in a signal handler that interrupts this, and then the following may be done twice.
   const bool is_first = inner.latch.take();
   if (inner.ops[row].load(relaxed) == nullptr) {
     const RwOps* ops = prepare_further_rwlock(rwlocks().rows[row], inner.config, why);

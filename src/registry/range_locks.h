@@ -1,4 +1,4 @@
-// The registry of range locks: names, and what runs behind them.
+// The registry of range locks: names, and the code for each.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ struct RangeLockInfo {
   const char* summary;
   const char* source;  // paper and section
   const char* fairness;
-  bool of_rwlocks;  // ":NAME" may follow: the reader-writer lock that it is made of
+  bool of_rwlocks;  // ":NAME" may follow: the reader-writer lock inside
   RangeOptions takes;
 };
 
-// A word that may follow a range lock's name, behind ':'.
+// A word that may follow a range lock's name after a ':'.
 struct RangeWord {
   const char* name;
-  bool RangeOptions::*option;  // which the lock must take
+  bool RangeOptions::*option;  // the lock must take this option
   std::uint32_t bit;           // of a kind
   bool sets;                   // whether the word sets or clears it
 };
@@ -36,22 +36,22 @@ struct RangeLocks {
 };
 RangeLocks range_locks() noexcept;
 
-// The kind of that name, in whichever case, with the options that words behind it choose; 0: there
-// is none.
+// Returns the kind for that name, with the options of the words after it, or 0 if there is none.
+// Case does not matter.
 std::uint32_t find_range_lock(const char* name) noexcept;
 
-// What the configuration has chosen. It is written once, at start-up; locks are bound to it later.
+// The configuration's choice. Written once at start-up; locks are bound to it later.
 struct ActiveRange {
-  const RangeOps* ops;  // by number - 1
+  const RangeOps* ops;  // indexed by number - 1
   std::uint32_t default_kind;
 };
 extern ActiveRange active_range;
 
-// Runs at start-up, when system_rwlock is filled in. Returns nullptr, or in one line why it cannot
-// be done.
+// Called at start-up, when system_rwlock is filled in. Returns nullptr, or the reason for a failure
+// in one line.
 const char* prepare_range(const Config& config) noexcept;
-// Must be called before locks of that kind are made, by any thread, any number of times. It returns
-// what prepare_range does.
+// Must be called before locks of that kind are made, by any thread and any number of times. Returns
+// the same as prepare_range.
 const char* make_ready(std::uint32_t kind) noexcept;
 // Called in a forked child.
 void range_forked() noexcept;

@@ -1,5 +1,5 @@
-// The code behind a line of rw_list.def, for each form of the lock, each wait policy, counted or
-// not. Each lock has a translation unit of its own for that, which CMake writes (lists.cmake).
+// The code for a line of rw_list.def: each form of the lock with each wait policy, with and without
+// counting. Each lock has its own translation unit for that, which CMake writes (lists.cmake).
 #pragma once
 
 #include <cstddef>

@@ -15,24 +15,25 @@ struct RwCodes;
 struct RwLockInfo {
   const char* name;
   LockInfo info;
-  Claims claims;  // the lock's own
-  // What runs behind the name: code of ours; or glibc's functions, also with counting before them;
-  // or another lock, which is chosen for the machine.
+  Claims claims;  // those of the lock itself
+  // The code for this name. nullptr for glibc's functions, with or without counting, or for another
+  // lock, which is chosen for the machine.
   const RwCodes* code = nullptr;
   const RwOps* passed_to[2] = {};
   const char* (*chosen)(const Config&) = nullptr;
-  // Bytes beside the pthread object, once the topology is known; nullptr if there is none.
+  // The bytes that a lock has outside its pthread object, once the topology is known; nullptr if
+  // none.
   std::size_t (*block_bytes)() = nullptr;
-  const char* under = nullptr;    // the lock below BRAVO
-  bool biased = false;            // BRAVO's readers
-  bool over_glibc = false;        // BRAVO beside glibc's own state, in bytes that it leaves alone
+  const char* under = nullptr;    // the lock below, for BRAVO
+  bool biased = false;            // with BRAVO's readers
+  bool over_glibc = false;        // BRAVO over glibc's own state, in bytes that glibc does not use
   bool asymmetric = false;        // it needs the kernel's membarrier
   bool reads_recursively = true;  // also while a writer waits
-  bool compared_by_default = false;  // where nothing is named
+  bool compared_by_default = false;  // if no lock is named
 
   bool passes_through() const noexcept { return passed_to[0] != nullptr; }
-  // A writer's release gives it to a certain thread that waits, also if that one cannot run: see
-  // auto.h.
+  // Returns whether a writer's release hands the lock to a certain waiter, even if that one can't
+  // run: auto.h.
   bool hands_off() const noexcept {
     return !passes_through() && !over_glibc && chosen == nullptr && !info.takes_back &&
            !info.barges;

@@ -1,10 +1,10 @@
-// The rows of the registry that a line of rw_list.def makes.
+// The rows of the registry for a line of rw_list.def.
 //
 //   RW_LOCK("pf-t", PfT, "locks/rw/pf-t.h", UNDER_BRAVO)   becomes
 //   {.direct = {.name = "pf-t", ...}, .bravo = {.name = "bravo-pf-t", ...}, .bravo_asym = {...}}
 //
-// What the rows say beside that is the lock's own kInfo and kClaims. In the rows of BRAVO they are
-// those of the lock below it; print_registry.cpp adds what BRAVO changes.
+// The rest of the rows is the lock's own kInfo and kClaims. Rows for BRAVO have those of the lock
+// below, and print_registry.cpp adds what BRAVO changes.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 
 namespace lockswap {
 
-// A row for each form of a lock. The row of a form that it does not have has no name.
+// A row for each form of a lock. If the lock does not have a form, that row has no name.
 struct RwRows {
   RwLockInfo direct{}, bravo{}, bravo_asym{};
 };
@@ -33,7 +33,7 @@ struct RwNames {
   const char *direct, *bravo, *bravo_asym;
 };
 
-// BRAVO's alias "bravo-PF-Q" for a lock's alias "PF-Q", made by the compiler.
+// BRAVO's alias "bravo-PF-Q" for a lock's alias "PF-Q", made at compile time.
 template <class Core, bool kAsymmetric, int kNumber>
 struct BravoAlias {
   static constexpr const char* kOwn = Core::kInfo.aliases[kNumber];
@@ -50,7 +50,7 @@ struct BravoAlias {
   static constexpr const char* kText = kAlias.empty() ? nullptr : kMade.text;
 };
 
-// The row of a lock under BRAVO, made of the row of the lock alone.
+// The row of a lock under BRAVO, from the row of the lock alone.
 template <class Lock, class Core, bool kAsymmetric>
 constexpr RwLockInfo bravo_row(const RwLockInfo& alone, const char* name, const RwCodes& code) {
   RwLockInfo row = alone;

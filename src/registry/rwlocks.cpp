@@ -34,7 +34,8 @@ namespace lockswap {
 
 namespace {
 
-// What has no code of ours, and so is no line of the list; then the rows of each line.
+// The locks that are not in the list because there is no code of ours for them, followed by the
+// rows of each line.
 constexpr RwRows kListed[] = {
     {.direct = {.name = "pthread",
                 .info = {.summary = "glibc's own reader-writer lock, passed through",
@@ -70,7 +71,7 @@ constexpr RwRows kListed[] = {
 #include "registry/rw_list.def"
 #undef RW_LOCK
 };
-// Where nothing is chosen.
+// The row if no lock is chosen.
 constexpr std::size_t kNothingChosen = 0;
 
 constexpr RwLockInfo RwRows::*kForms[] = {&RwRows::direct, &RwRows::bravo, &RwRows::bravo_asym};
@@ -82,7 +83,7 @@ constexpr std::size_t kRows = [] {
   }
   return n;
 }();
-// One after the other: all locks alone, then under BRAVO.
+// In this order: all locks alone, then all under BRAVO.
 constexpr auto kRwLocks = [] {
   std::array<RwLockInfo, kRows> all{};
   std::size_t n = 0;
@@ -94,13 +95,13 @@ constexpr auto kRwLocks = [] {
   return all;
 }();
 
-// In ns. Where the clock is forbidden, by the program that started this one, it is an estimate.
+// Returns ns, which are an estimate if the program that started this one has forbidden the clock.
 std::uint64_t cost_of_a_scan(const ReadersTable<Native>& table) noexcept {
   int allowed = PR_TSC_ENABLE;
   raw_syscall(SYS_prctl, PR_GET_TSC, reinterpret_cast<long>(&allowed));
   if (allowed != PR_TSC_ENABLE) return table.mask / 4;
   std::uint64_t least = ~std::uint64_t{0};
-  constexpr std::uint64_t kNobody = 2;  // no lock lies there
+  constexpr std::uint64_t kNobody = 2;  // no lock is at this address
   for (int i = 0; i < 3; ++i) {
     const std::uint64_t start = Native::now();
     Native::scan(table.slots, table.mask + 1, kNobody, [](std::size_t) { return true; });
@@ -113,7 +114,8 @@ bool prepare_readers_table(const Config& config) noexcept {
   using Table = ReadersTable<Native>;
   Table& table = Native::global<Table>();
   if (table.slots != nullptr) return true;
-  // Whole pages, aligned to the table's size if that is more: as few pages as it can be.
+  // Whole pages, aligned to the table's size if that is more, so that it uses as few pages as
+  // possible.
   const std::size_t bytes = config.bravo_slots * sizeof(Table::Slot);
   auto* p = static_cast<std::byte*>(map_pages(2 * bytes));
   if (p == nullptr) return false;
@@ -134,7 +136,7 @@ Waits waits() noexcept { return {kWaits.data(), static_cast<int>(kWaits.size())}
 
 std::size_t footprint_of(const RwLockInfo& lock, const Config& config) noexcept {
   const RwLockInfo* used = lock.chosen == nullptr ? &lock : find_rwlock(lock.chosen(config));
-  if (used == nullptr) used = &lock;  // in a list of one lock (tests/try), which lacks that one
+  if (used == nullptr) used = &lock;  // in a list of one lock (tests/try) without that one
   return sizeof(pthread_rwlock_t) + bytes_beside(*used, config);
 }
 
@@ -190,7 +192,7 @@ const RwOps* prepare_rwlock_of(const RwLockInfo& named, const Config& config, bo
                                const char*& why) noexcept {
   const RwLockInfo* lock = &named;
   if (named.chosen != nullptr) lock = find_rwlock(named.chosen(config));
-  if (lock == nullptr) __builtin_unreachable();  // what a choice names is in the list
+  if (lock == nullptr) __builtin_unreachable();  // every name that a choice has is in the list
   return lock->passes_through() ? lock->passed_to[count] : prepare_own(*lock, config, count, why);
 }
 

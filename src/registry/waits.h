@@ -1,4 +1,4 @@
-// The wait policies: their names, and the types behind them.
+// The wait policies: their names, and the type for each.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@ inline constexpr std::array<WaitInfo, 3> kWaits{{
     {"park", "spin for as long as that has paid off, then sleep in the kernel"},
 }};
 
-// The types: each lock is compiled for each of these.
+// The types. Each lock is compiled for each of these.
 template <template <class> class... Policies>
 struct WaitList {
   static constexpr std::size_t kCount = sizeof...(Policies);
 
-  // f is called with each type and its number.
+  // Calls f with each type and its number.
   template <class F>
   static constexpr void for_each(const F& f) {
     std::size_t i = 0;
@@ -35,11 +35,11 @@ struct WaitList {
 };
 using WaitTypes = WaitList<SpinOrYield, Park>;
 
-// The number of the type for a name that is one of kWaits.
+// Returns the number of the type for a name in kWaits.
 constexpr std::size_t wait_type_of(const char* name) noexcept {
   return same_name(name, "park") ? 1 : 0;
 }
-// The same; and this process waits by that policy from now on.
+// The same. From now on, this process waits by that policy.
 inline std::size_t choose_wait(const char* name) noexcept {
   ChosenPause::chosen = same_name(name, "yield") ? Pause::yield : Pause::spin;
   return wait_type_of(name);

@@ -11,7 +11,8 @@
 namespace lockswap {
 namespace {
 
-// Opens /proc/<parent>/NAME for reading, or reads it as a link into `into`; the kernel's result.
+// Opens /proc/<parent>/NAME for reading, or reads it as a link into `into`. Returns the kernel's
+// result.
 long parents(const char* name, char* into, std::size_t size) noexcept {
   char path[48];
   Text(path, sizeof path) << "/proc/" << static_cast<std::uint64_t>(raw_syscall(SYS_getppid))
@@ -22,12 +23,12 @@ long parents(const char* name, char* into, std::size_t size) noexcept {
                      static_cast<long>(size));
 }
 
-// Finds a variable in an environment that comes in pieces.
+// Finds a variable in an environment that is read in pieces.
 class Search {
  public:
   explicit Search(const char* name) noexcept : name_(name) {}
 
-  // Returns true if the character is the last of the name.
+  // Returns true if the character completes the name.
   bool next(char c) noexcept {
     if (c == 0) {
       at_ = 0;
@@ -40,8 +41,8 @@ class Search {
 
  private:
   const char* name_;
-  std::size_t at_ = 0;     // characters of the name that were found
-  bool may_match_ = true;  // whether this variable begins like it
+  std::size_t at_ = 0;     // matched characters of the name
+  bool may_match_ = true;  // whether this variable's name may still match
 };
 
 }  // namespace

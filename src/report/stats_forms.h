@@ -1,4 +1,4 @@
-// What a report of the statistics says, and its two forms: stats_json.cpp and stats_text.cpp.
+// The contents of a report, and its two formats: stats_json.cpp and stats_text.cpp.
 // stats_report.cpp adds up and writes. All of it is async-signal-safe.
 #pragma once
 
@@ -23,7 +23,7 @@ struct Totals {
   std::uint64_t operator[](Event e) const noexcept { return n[static_cast<std::size_t>(e)]; }
 };
 
-// The busiest objects of a kind.
+// The number of busiest objects in a report, for each kind.
 inline constexpr std::size_t kBusiest = 10;
 struct Busiest {
   const Counts* at[kBusiest] = {};
@@ -70,7 +70,7 @@ inline constexpr auto kOfOneMutex = kMutexFields.first<6>();
 inline constexpr auto kOfConds = kMutexFields.last<4>();
 static_assert(kFields.size() + kMutexFields.size() == std::size(kAllFields));
 
-// What a policy has in the place of a lock's name.
+// Replaces a lock's name if there is a policy.
 inline constexpr const char* kByPolicy = "policy";
 inline const char* name_of_lock(const Config& config) noexcept {
   return config.policy != nullptr ? kByPolicy : rwlock_of(config).name;
@@ -87,19 +87,19 @@ inline bool counts_conds_alone(const Config& config) noexcept {
   return !counts_mutexes(config) && counts_conds(config);
 }
 
-// fast / reads with six places.
+// Appends fast / reads with six decimal places.
 void put_share(Text& out, std::uint64_t fast, std::uint64_t reads) noexcept;
 
-// For a file.
+// The format for a file.
 void put_json(Text& out, const Config& config, const Totals& t, const Busiest& top,
               const Busiest& top_mutexes, const Bypasses* bypasses) noexcept;
 
-// What the rules of a policy caught, in both forms.
+// What the rules of a policy matched, in both formats.
 void put_json_policy(Text& out, const Config& config) noexcept;
 void put_text_policy(Text& out, const Config& config) noexcept;
 void put_json_string(Text& out, const char* s) noexcept;
 
-// For stderr.
+// The format for stderr.
 void put_text_rwlocks(Text& out, const Config& config, const Totals& t,
                       const Busiest& top) noexcept;
 void put_text_mutexes(Text& out, const Config& config, const Totals& t,

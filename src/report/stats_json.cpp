@@ -45,7 +45,7 @@ void put_json_string(Text& out, const char* s) noexcept {
 
 namespace {
 
-// Why `auto` took that lock.
+// Appends why `auto` chose that lock.
 void put_json_reason(Text& out, bool automatic, const AutoChoice& choice) noexcept {
   out << "\"auto_reason\":";
   if (automatic) {
@@ -56,7 +56,7 @@ void put_json_reason(Text& out, bool automatic, const AutoChoice& choice) noexce
   }
 }
 
-// Why glibc keeps objects that others were chosen for; null: it doesn't.
+// Appends why objects stay glibc's for which another lock was chosen; null if there are none.
 void put_json_kept(Text& out, const Config& config) noexcept {
   const auto put_one = [&out](const char* name, const char* why) {
     out << name;
@@ -99,7 +99,7 @@ void put_json_busiest(Text& out, const Busiest& top, const PutOne& put_one) noex
   out << "]";
 }
 
-// null: they are not chosen, so not counted.
+// null: no mutex is chosen, so none is counted.
 void put_json_mutexes(Text& out, const Config& config, const Totals& t,
                       const Busiest& top) noexcept {
   if (!counts_mutexes(config)) {

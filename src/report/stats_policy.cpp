@@ -1,4 +1,4 @@
-// What the rules of a policy caught, in the two forms of a report.
+// What the rules of a policy matched, in the two formats of a report.
 #include <cstddef>
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 namespace lockswap {
 namespace {
 
-// The report has room for this many; the others are counted together.
+// The report lists this many, and adds up the others.
 constexpr std::size_t kMostPlaces = 150;
 
 bool is_filled(const Catch& c) noexcept {
@@ -18,7 +18,7 @@ bool is_filled(const Catch& c) noexcept {
 }
 
 void put_json_places(Text& out, const Catches& all) noexcept {
-  std::uint64_t others = all.dropped.load(relaxed);  // counts, all
+  std::uint64_t others = all.dropped.load(relaxed);  // relaxed, all: counts
   std::size_t n = 0;
   out << "\"places\":[";
   for (const Catch& c : all.places) {
@@ -86,7 +86,8 @@ void put_text_policy(Text& out, const Config& config) noexcept {
   const Policy& policy = *config.policy;
   for (int i = 0; i < policy.count; ++i) {
     const Rule& rule = policy.rules[i];
-    if (rule.lock[0] == nullptr && rule.lock[1] == nullptr) continue;  // without effect here
+    // The rule has no effect here.
+    if (rule.lock[0] == nullptr && rule.lock[1] == nullptr) continue;
     out << "  rule in line " << std::uint64_t{rule.line} << ", ";
     put_rule(out, rule);
     put_text_objects(out, *all, i);

@@ -1,5 +1,5 @@
-// The report on what stats.cpp counted. It is async-signal-safe: of libc it calls only functions
-// that are so, and it needs little stack.
+// Reports what stats.cpp has counted. It is async-signal-safe: it calls only such functions of
+// libc, and needs little stack.
 #include <cerrno>
 #include <cstddef>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ std::uint64_t acquisitions(const Counts& c) noexcept {
 }
 std::uint64_t mutex_acquisitions(const Counts& c) noexcept { return c.get(Event::mutex_lock); }
 
-// Most acquisitions first.
+// Sorts by the number of acquisitions, largest first.
 template <class Acquisitions>
 Busiest find_busiest(const Counts* table, const Acquisitions& of) noexcept {
   Busiest top;
@@ -72,9 +72,9 @@ void write_file(const char* name, const char* what) noexcept {
   const long fd = open_output_file(path, O_WRONLY);
   bool is_written = false;
   if (fd >= 0) {
-    // Not O_TRUNC: what is there may turn out not to be ours.
+    // Not O_TRUNC, because the existing file may turn out not to be ours.
     is_written = raw_syscall(SYS_ftruncate, fd, 0) == 0 && write_all(static_cast<int>(fd), what);
-    // Some file systems say only then that they are full. Half a report is of no use.
+    // Some file systems report only now that they are full. Half a report is useless.
     is_written = raw_syscall(SYS_close, fd) == 0 && is_written;
     if (!is_written) raw_syscall(SYS_unlinkat, AT_FDCWD, reinterpret_cast<long>(path), 0);
   }
@@ -84,9 +84,9 @@ void write_file(const char* name, const char* what) noexcept {
   write_all(2, "\n");
 }
 
-// Returns whether the parent was started with LOCKSWAP_STATS too, and reports. Then the user asked
-// about a process above this one: a shell, a shim, a script. dash leaves by _exit, and so without a
-// report.
+// Returns whether the parent was started with LOCKSWAP_STATS as well, and writes its own report.
+// Then the user asked about a process above this one: a shell, a shim, a script. dash exits by
+// _exit, and so without a report.
 bool parent_reports() noexcept { return !parent_is_dash() && parent_began_with("LOCKSWAP_STATS="); }
 
 bool saw_nothing(const Totals& t, const Bypasses* bypasses) noexcept {
@@ -110,7 +110,8 @@ void report_bypasses(const Bypasses& bypasses) noexcept {
 void report_stats(const Config& config, const Bypasses* bypasses) noexcept {
   static constinit Latch turn{};
   static constinit char buffer[65536];
-  // This very thread may be writing a report, and a signal handler or a debugger want another.
+  // This thread may already be writing a report when a signal handler or a debugger asks for
+  // another.
   if (!turn.take()) return;
   if (Counts* table = take_counts(); table != nullptr) {
     const Busiest top = find_busiest(table, acquisitions);
@@ -118,7 +119,7 @@ void report_stats(const Config& config, const Bypasses* bypasses) noexcept {
     const Totals totals = add_up(table);
     Text out(buffer, sizeof buffer);
     if (saw_nothing(totals, bypasses) && parent_reports()) {
-      // No news from a process that nobody asked about.
+      // A process that nobody asked about reports nothing.
     } else if (config.stats[0] == 0) {
       put_text_rwlocks(out, config, totals, top);
       put_text_mutexes(out, config, totals, top_mutexes);

@@ -23,7 +23,7 @@ void put_text_counts(Text& out, std::span<const Field> fields, const Totals& t) 
   }
 }
 
-// Why `auto` took that lock.
+// Appends why `auto` chose that lock.
 void put_reason(Text& out, bool automatic, const AutoChoice& choice) noexcept {
   if (!automatic) return;
   put_auto_reason(out << "  auto, as ", choice);

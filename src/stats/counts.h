@@ -1,4 +1,4 @@
-// What has been counted, lock by lock: between stats.cpp, which counts, and stats_report.cpp.
+// The counters of each lock, which stats.cpp increments and stats_report.cpp reads.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace lockswap {
 inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::kCount);
 inline constexpr std::size_t kLocks = 1 << 16;  // in a table of locks; the last one is "others"
 
-// All words are atomics because a report reads what running threads write.
+// All words are atomics, because a report reads what running threads write.
 struct Counts {
   NativeAtomic<std::uint64_t> key;  // the lock's address; 0 = free
   NativeAtomic<std::uint64_t> n[kEvents];
@@ -23,10 +23,10 @@ struct Counts {
   std::uint64_t get(Event e) const noexcept { return n[static_cast<std::size_t>(e)].load(relaxed); }
 };
 
-// Returns a table of kLocks entries with all that has been counted until now; the caller gives it
-// back. Returns nullptr if there is no memory for it, or nothing is counted. It changes no count,
-// so it may be called at any time, also while other threads lock, and in signal handlers. It takes
-// some milliseconds.
+// Returns a table of kLocks entries with all that has been counted so far, which the caller must
+// free. Returns nullptr if there is no memory, or if nothing is counted. Changes no count, so it
+// may be called at any time, even while other threads lock, and in signal handlers. Takes some
+// milliseconds.
 Counts* take_counts() noexcept;
 void give_back(Counts* table) noexcept;
 

@@ -12,7 +12,8 @@ constinit Catches* table = nullptr;
 
 constexpr std::size_t kProbes = 64;
 
-// Which place it is: the same instruction may be caught by several rules, by the objects' symbols.
+// Identifies a place. Several rules may match at the same instruction, because of the objects'
+// symbols.
 std::uint64_t key_of(ObjectKind kind, int rule, const void* caller) noexcept {
   constexpr int kAddressBits = 56;
   const std::uint64_t which =
@@ -39,7 +40,7 @@ bool prepare_catches() noexcept {
 
 void count_catch(ObjectKind kind, const CallSite& site, const void* caller) noexcept {
   const auto k = static_cast<std::size_t>(kind);
-  // relaxed, the counts: they hand nothing on.
+  // relaxed, the counts: they publish nothing.
   table->objects[site.rule < 0 ? Policy::kMostRules : site.rule][k].fetch_add(1, relaxed);
   const std::uint64_t key = key_of(kind, site.rule, caller);
   std::size_t i = (key * 0x9E3779B97F4A7C15u) >> 40;

@@ -12,12 +12,12 @@ namespace lockswap {
 namespace {
 
 constexpr std::size_t kLocksInBlock = 64;  // in a thread's block
-constexpr int kLooks = 8;                  // at counts that are on the move
+constexpr int kLooks = 8;                  // attempts to read counts that are on the move
 
 using Word = NativeAtomic<std::uint64_t>;
 
-// The counts of one thread. All orders are relaxed except around a hand-off, which a report must
-// not see half done.
+// The counts of one thread. All orders are relaxed except around a hand-off, because a report must
+// not see one half done.
 struct Block {
   NativeAtomic<std::uint32_t> used;
   Block* next;
@@ -45,9 +45,10 @@ Counts& counts_of(Counts* table, std::uint64_t key) noexcept {
   return table[kLocks - 1];
 }
 
-// Only the block's thread calls this, but its signal handlers may interrupt it, so its words change
-// by single updates. From now on the place is for lock `next`. A thread that sees a word as it is
-// after that also sees that the hand-off has begun (release here and in on(), acquire in add_to).
+// Only the block's own thread calls this, but its signal handlers may interrupt it, so its words
+// change by single updates. From now on the place is for lock `next`. A thread that sees a word
+// from after that also sees that the hand-off has begun (release here and in on(), acquire in
+// add_to).
 void hand_off(Block& block, Counts& from, std::uint64_t next) noexcept {
   const std::uint64_t key = from.key.load(relaxed);
   if (key == next) return;
@@ -87,7 +88,7 @@ Block* new_block() noexcept {
 Block* my_block() noexcept {
   MyBlock& mine = per_thread<MyBlock>;
   if (mine.block == nullptr) [[unlikely]] {
-    // A thread that will not run its exit hook would keep the block for ever.
+    // If a thread will not run its exit hook, it would keep the block for ever.
     if (!ThreadExit::arm()) return nullptr;
     mine.block = new_block();
   }
@@ -116,7 +117,7 @@ void add_to(Counts* table, const Counts& from, std::uint64_t key) noexcept {
   }
 }
 
-// Returns true if no hand-off came between, so each count is in the copy.
+// Returns true if there was no hand-off meanwhile, so that every count is in the copy.
 bool copy_to(Counts* table) noexcept {
   const std::uint64_t ended = hand_overs(&Block::ended, acquire);
   for (std::size_t i = 0; i < kLocks; ++i) {
@@ -144,7 +145,7 @@ void CountInTable::add(const void* lock, Event event, std::uint64_t n) noexcept 
   if (c.key.load(relaxed) != key) [[unlikely]] {
     hand_off(*block, c, key);
   }
-  // Only this thread adds here: a load and a store are enough. Release: see hand_off.
+  // Only this thread adds here, so a load and a store are enough. Release: see hand_off.
   Word& w = c.n[static_cast<std::size_t>(event)];
   w.store(w.load(relaxed) + n, release);
 }
@@ -161,7 +162,8 @@ void reset_stats() noexcept {
                                    kLocks * sizeof(Counts), MADV_DONTNEED) == 0;
   for (std::size_t i = 0; !emptied && i < kLocks; ++i)
     empty(all_locks[i]);
-  // Blocks of threads that do not exist here are free; the thread that forked keeps its own.
+  // Blocks of threads that don't exist in the child become free. The thread that forked keeps its
+  // own.
   for (Block* b = blocks.load(acquire); b != nullptr; b = b->next) {
     b->begun.store(0, relaxed);
     b->ended.store(0, relaxed);
@@ -175,8 +177,8 @@ Counts* take_counts() noexcept {
   if (all_locks == nullptr) return nullptr;
   for (int looks = 0;;) {
     auto* table = static_cast<Counts*>(map_pages(kLocks * sizeof(Counts)));
-    // Where threads hand off all the time, the last look must suffice. It may miss counts on their
-    // way from a block to the table, but it counts nothing twice, since it reads the table first.
+    // If threads hand off all the time, the last attempt must do. It may miss counts on their way
+    // from a block to the table, but counts nothing twice, because it reads the table first.
     if (table == nullptr || copy_to(table) || ++looks == kLooks) return table;
     give_back(table);
   }

@@ -1,9 +1,10 @@
-// Counting what locks do (LOCKSWAP_STATS). Chosen at start-up as a second instance of each lock's
-// fast stages, which carry no trace of it otherwise. Slow stages are compiled once, and ask.
+// Counts what locks do (LOCKSWAP_STATS). At start-up, this selects a second instance of each lock's
+// fast stages; the first one has no code for counting. Slow stages are compiled once, and check a
+// flag.
 //
-// Each thread counts in a block of its own, a few locks at a time, and hands off to a table of all
-// locks when a block's place is needed for another lock, and when the thread ends. A report
-// (report/report.h) reads both.
+// Each thread counts in its own block, for a few locks at a time. It hands counts off to a table of
+// all locks when a place in the block is needed for another lock, and when the thread ends. A
+// report (report/report.h) reads both.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +30,14 @@ class CountInTable {
   static inline constinit bool is_on_ = false;  // set at start-up
 };
 
-// The counter of locks that count nothing: its slow stages are those of the locks that count.
+// The counter of locks that count nothing. Its slow stages are shared with locks that count.
 struct Uncounted : CountNothing {
   using Slow = CountInTable;
 };
 
 // Called at start-up. Returns false if there is no memory for the counts.
 bool prepare_stats() noexcept;
-// Called in a forked child, whose counts begin at 0.
+// Called in a forked child, whose counts start at 0.
 void reset_stats() noexcept;
 
 }  // namespace lockswap
