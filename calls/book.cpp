@@ -13,11 +13,12 @@ namespace lockswap::calls {
 namespace {
 
 constexpr std::size_t kMostProbes = 64;
-// Less isn't worth a line of its own.
+// Shorter times are not worth a line.
 constexpr std::uint64_t kLeastOffNs = 10'000;
 constexpr std::uint64_t kRounding = 4;
 
-// How often this thread has given up its processor by itself; 0 where a filter refuses the call.
+// Returns how often this thread has voluntarily given up its processor, or 0 if a filter forbids
+// the call.
 std::uint64_t sleeps() noexcept {
   rusage used{};
   raw_syscall(SYS_getrusage, RUSAGE_THREAD, reinterpret_cast<long>(&used));
@@ -38,7 +39,7 @@ Slot* slot_of(const void* object, bool make) noexcept {
   const std::size_t first = (address >> 3) * 0x9e3779b97f4a7c15u >> (64 - kSlotBits);
   for (std::size_t i = 0; i < kMostProbes; ++i) {
     Slot& slot = world().slots[(first + i) % kSlots];
-    // relaxed, both: an address stays, and a number is no more than that.
+    // relaxed, both: an address stays, and a number is only a number.
     std::uint64_t there = slot.address.load(relaxed);
     if (there == address) return &slot;
     if (there != 0) continue;
@@ -71,7 +72,7 @@ bool Entry::next_chunk() noexcept {
     me_.next = me_.end = nullptr;
     return false;
   }
-  // The pages are made here, where it is timed, and not amid calls.
+  // Touches the pages here, where it is timed, and not during calls.
   constexpr std::uint32_t kCallsOfPage = 4096 / sizeof(Call);
   for (std::uint32_t i = 0; i < Chunk::kCalls; i += kCallsOfPage)
     static_cast<volatile Call&>(chunk->call[i]).when = 0;
@@ -109,13 +110,13 @@ void Entry::look() noexcept {
 }
 
 void Entry::look_at_gap(std::uint64_t begin) noexcept {
-  if (!is_long_gap(begin)) return;  // the thread has only now been made known
+  if (!is_long_gap(begin)) return;  // the thread has only now become known
   const std::uint64_t gap = Ticks::ns_between(me_.last, begin);
   const Me before = me_;
   look();
   const std::uint64_t used = me_.cpu_ns - before.cpu_ns + before.in_calls_ns;
   const std::uint64_t passed = Ticks::ns_between(before.looked, me_.looked);
-  // A little less than the gap, since times are rounded.
+  // A little less than the gap, because times are rounded.
   const std::uint64_t off = std::min(gap - kRounding, passed > used ? passed - used : 0);
   if (off < kLeastOffNs) return;
   const bool by_itself = me_.sleeps != before.sleeps;

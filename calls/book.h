@@ -1,14 +1,14 @@
-// Writes down the calls of each thread.
+// Records the calls of each thread.
 //
-// A thread writes into a chunk of its own, so that it waits for others only when the chunk is full.
-// When the file is full, recording ends for all threads at once.
+// Each thread writes into its own chunk, so it waits for others only when the chunk is full. When
+// the file is full, recording ends for all threads.
 //
-// A gap between two calls in which the thread was off its processor isn't work. Looking at the
-// thread's processor time takes a system call, so only long gaps are looked at. What is neither
-// processor time since the last look nor time in calls was time off the processor.
+// If a thread was off its processor in a gap between two calls, the gap was not work. To find out
+// takes a system call for the thread's processor time, so only long gaps are checked. Time since
+// the last check that is neither processor time nor time in calls was time off the processor.
 //
-// All orders here are relaxed: numbers and the stage stand for nothing but themselves, chunks are
-// taken under the guard, and the file is for another process.
+// All orders here are relaxed: no other data depends on the numbers and the stage, chunks are taken
+//   under the guard, and the file is for another process.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +24,14 @@ namespace lockswap::calls {
 // The number of a lock or condition variable, by its address.
 struct Slot {
   NativeAtomic<std::uint64_t> address;  // 0: free
-  NativeAtomic<std::uint32_t> number;   // 0: nobody has asked since the object began
+  NativeAtomic<std::uint32_t> number;   // 0: not looked up since the object began
 };
 inline constexpr unsigned kSlotBits = 17;
 inline constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 
 enum class Stage : std::uint32_t { before, on, over };
 
-// What the recording knows of this process.
+// The recording's data about this process.
 struct World : recording::ProcessState {
   NativeAtomic<Stage> stage;
   NativeAtomic<std::uint32_t> threads;
@@ -41,24 +41,24 @@ struct World : recording::ProcessState {
 inline constinit World* the_world = nullptr;
 inline World& world() noexcept { return *the_world; }
 
-// All zero in a new thread.
+// Zero in a new thread.
 struct Me {
   Call* next;  // where the next call goes; nullptr: nowhere
   Call* end;
   std::uint32_t thread;
-  std::uint32_t process;  // the world's number when the thread got this
-  bool is_busy;           // a signal handler that finds it true keeps away
+  std::uint32_t process;  // World::number when the thread got this
+  bool is_busy;           // a signal handler that finds it true does nothing
   std::uint64_t last;     // ticks: when the last call returned
-  // At the last look at the thread's processor time, and when it last slept in a call.
+  // At the last check of the thread's processor time, and of how often it had slept.
   std::uint64_t looked, cpu_ns, sleeps;
-  std::uint64_t in_calls_ns;  // in calls that may have slept, since then
+  std::uint64_t in_calls_ns;  // since then, in calls that may have slept
 };
 
-// A thread's bookkeeping, as long as one of these exists.
+// The thread is in its bookkeeping while one of these exists.
 class Entry {
  public:
-  // is() returns false in a thread that isn't recorded, and in a signal handler that has
-  // interrupted one of these.
+  // is() returns false if the thread isn't recorded, or in a signal handler that has interrupted
+  // one of these.
   explicit Entry(std::uint64_t now) noexcept : me_(per_thread<Me>) {
     if (me_.is_busy) [[unlikely]] {
       count_left_out();
@@ -78,23 +78,23 @@ class Entry {
   Entry& operator=(const Entry&) = delete;
   bool is() const noexcept { return records_; }
 
-  // A call is over.
+  // Called when a call is over.
   void note(What what, std::uint32_t object, std::uint64_t begin, std::uint64_t end) noexcept {
     if (Ticks::ns_between(begin, end) >= kMaySleepNs) [[unlikely]]
       end = look_at_call(begin, end);
     if (me_.next == me_.end) [[unlikely]] {
       next_chunk();
-      end = Ticks::now();  // a part of the call, too
+      end = Ticks::now();  // this is a part of the call, too
     }
-    // A child's file begins amid its first call.
+    // A child's file begins during its first call.
     begin = std::max(begin, record().began_ticks);
     put(Call::of(what, object, Ticks::ns_between(record().began_ticks, begin),
                  Ticks::ns_between(begin, end)));
     me_.last = end;
   }
-  // A try failed, or an acquisition timed out: what came of it the program decides.
+  // A try failed, or an acquisition timed out. The program decides what follows.
   void count_failed() noexcept { record().failed.fetch_add(1, relaxed); }
-  // The gap before a call that begins at `begin` is over, and it was a long one.
+  // Checks a long gap that ended with the call that begins at `begin`.
   void look_at_gap(std::uint64_t begin) noexcept;
 
   static bool is_long_gap(std::uint64_t begin) noexcept {
@@ -102,20 +102,20 @@ class Entry {
   }
 
  private:
-  // A gap that is worth a look, and a call that may have slept.
+  // Gaps that are checked, and calls that may have slept.
   static constexpr std::uint64_t kLongNs = 50'000, kMaySleepNs = 5'000;
 
   void put(const Call& call) noexcept {
     if (me_.next == me_.end && !next_chunk()) [[unlikely]]
       return;
     me_.next->took = call.took;
-    signal_fence();  // a thread that is killed here leaves all of it, or nothing
+    signal_fence();  // if the process is killed here, the call is recorded fully or not at all
     me_.next->when = call.when;
     ++me_.next;
   }
   [[gnu::noinline]] bool next_chunk() noexcept;
   [[gnu::noinline]] void make_known(std::uint64_t now) noexcept;
-  // Returns when that is done, so that what it takes counts as a part of the call.
+  // Returns the time when it is done, so that this counts as a part of the call.
   [[gnu::noinline]] std::uint64_t look_at_call(std::uint64_t begin, std::uint64_t end) noexcept;
   [[gnu::noinline]] static void count_left_out() noexcept;
   void look() noexcept;
@@ -125,25 +125,26 @@ class Entry {
   bool records_ = false;
 };
 
-// Whether calls may be recorded. Once they aren't any more, this is all that a call costs.
+// Returns whether calls may be recorded. After the recording has ended, this is the only cost of a
+// call.
 inline bool is_on() noexcept {
   return world().stage.load(relaxed) != Stage::over;  // relaxed: a moment earlier or later
 }
 
-// The object's number; 0 if there is no room.
+// Returns the object's number, or 0 if there is no room.
 std::uint32_t number_of(const void* object) noexcept;
-// Another object begins here, or this one ends.
+// Called when an object begins or ends at this address.
 void forget(const void* object) noexcept;
 
-// At start-up. Returns false if there is no memory.
+// Called at start-up. Returns false if there is no memory.
 bool prepare_book() noexcept;
-// When the process ends.
+// Called when the process ends.
 void close_book() noexcept;
-// In a forked child.
+// Called in a forked child.
 void empty_book_of_parent() noexcept;
-// For measuring what this costs. From begin_trial to end_trial calls are recorded, whatever was
-// asked for, and then forgotten. take_trial moves the calls of this thread since the last time to
-// `into`, and returns how many there are.
+// For measuring the cost of recording. From begin_trial to end_trial calls are recorded, whatever
+// the settings, and then dropped. take_trial moves this thread's calls since the last time to
+// `into`, and returns their number.
 void begin_trial() noexcept;
 std::uint32_t take_trial(Call* into) noexcept;
 void end_trial() noexcept;

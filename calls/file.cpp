@@ -10,7 +10,7 @@
 namespace lockswap::calls {
 namespace {
 
-// The file grows by so much at a time.
+// The file grows in steps of this size.
 constexpr std::uint64_t kStep = 64 * Chunk::kBytes;
 
 std::uint64_t most_bytes = 0;
@@ -55,14 +55,14 @@ bool reopen_file() noexcept {
   const std::uint64_t pair = record().pair_ns_256, hold = record().hold_ns_256,
                       think = record().think_ns_256;
   if (!recording::reopen_file(kind(), record().head)) return false;
-  fill_in(record(), 0);  // the child's parent has waited
+  fill_in(record(), 0);  // the child's parent has waited for after_ns already
   record().pair_ns_256 = pair;
   record().hold_ns_256 = hold;
   record().think_ns_256 = think;
   return true;
 }
 
-// relaxed: under the guard; a reader takes what is there.
+// relaxed: under the guard. A reader takes what is there.
 Chunk* take_chunk(std::uint64_t thread) noexcept {
   const std::uint64_t number = record().chunks.load(relaxed);
   const std::uint64_t begin = kFirstChunk + number * Chunk::kBytes;

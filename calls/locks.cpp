@@ -14,7 +14,7 @@ constinit CondOps old_cond{};
 
 bool is_acquired(int error) noexcept { return error == 0 || error == EOWNERDEAD; }
 
-// Returns when a call begins.
+// Returns the time at which a call begins.
 std::uint64_t begin_call() noexcept {
   const std::uint64_t begin = Ticks::now();
   if (Entry::is_long_gap(begin)) [[unlikely]] {
@@ -54,12 +54,12 @@ struct Recorded {
   static int on(UnlockCall auto call, auto* lock) noexcept {
     if (!is_on()) return call.next(lock);
     const std::uint64_t begin = begin_call();
-    const std::uint32_t number = number_of(lock);  // another object may be there after the call
+    const std::uint32_t number = number_of(lock);  // afterwards another object may be there
     const int error = call.next(lock);
     if (error == 0) end_call(What::unlock, number, begin);
     return error;
   }
-  // The mutex is released, and acquired again when the wait is over, whatever ended it.
+  // The mutex is released, and acquired again when the wait is over, however it ends.
   template <WaitCall C>
   static int on(C call, pthread_cond_t* c, pthread_mutex_t* m, auto... args) {
     if (!is_on()) return call.next(c, m, args...);

@@ -1,5 +1,6 @@
 // lockswap-calls-read FILE...: prints a summary of what processes under LOCKSWAP_RECORD left, as
-// JSON on stdout. Exit status 2 if a file is no record of this version. The process may still run.
+// JSON on stdout. The exit status is 2 if a file is not a record of this version. The processes may
+// still be running.
 
 #include <algorithm>
 #include <cstdio>

@@ -7,7 +7,7 @@ namespace lockswap::calls {
 
 namespace {
 
-// There was no version before the first.
+// There is no version before the first.
 bool from_before(std::vector<char>&) { return false; }
 
 }  // namespace
@@ -32,7 +32,7 @@ const Chunk* RecordedCalls::chunk(std::uint64_t number) const {
   return file_.at<Chunk>(sizeof(Record), static_cast<std::uint32_t>(begin));
 }
 
-// What isn't in order is left out, and so is what came after the recording had ended for others.
+// Drops calls that are out of order, and those from after the recording had ended for others.
 void RecordedCalls::add(const Chunk& chunk, RecordedThread& thread) {
   const std::uint64_t ended = record().ended_ns.load(relaxed);
   for (const Call& call : chunk.call) {

@@ -1,5 +1,5 @@
-// The recorded calls of a process, thread by thread. The process may still run, and the file may be
-// damaged: what is read is in order and whole all the same.
+// The recorded calls of a process, by thread. The process may still be running, and the file may be
+// damaged, but the calls that are returned are complete and in order.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace lockswap::calls {
 
 struct RecordedThread {
-  std::vector<Call> call;  // in order: none begins before the one before it has ended
+  std::vector<Call> call;  // in order: each begins after the one before has ended
 };
 
 class RecordedCalls {
@@ -22,8 +22,8 @@ class RecordedCalls {
   const std::vector<RecordedThread>& threads() const { return threads_; }
   // Nanoseconds from the start of the process to the end of the recording.
   std::uint64_t end() const { return end_; }
-  // What recording adds to the time between two calls, in nanoseconds; `holds`: the thread has just
-  // acquired a lock.
+  // Returns how much recording adds to the time between two calls, in nanoseconds. `holds`: the
+  // thread has just acquired a lock.
   std::uint64_t added(bool holds) const;
 
  private:

@@ -1,9 +1,9 @@
-// What a process under LOCKSWAP_RECORD leaves behind: one file, mapped and shared, with the lock
-// calls of each thread in their order and when they were made. So what was recorded outlives kill
-// -9. liblockswap.so writes it, lockswap-calls-read summarises it, and lockswap-model replays it.
+// What a process under LOCKSWAP_RECORD leaves behind: a shared mapping of one file, with the lock
+// calls of each thread in order, and their times. So the record survives kill -9. liblockswap.so
+// writes it, lockswap-calls-read summarises it, and lockswap-model replays it.
 //
-// The file is the Record, and behind it chunks of calls. Each chunk is of one thread, whose later
-// chunks lie behind its earlier ones.
+// The file is the Record, followed by chunks of calls. Each chunk belongs to one thread, whose
+// later chunks follow its earlier ones.
 #pragma once
 
 #include <cstddef>
@@ -24,19 +24,19 @@ enum class What : std::uint8_t {
   lock,       // a mutex was acquired
   read,       // a reader-writer lock, for reading
   write,      // for writing
-  unlock,     // of any kind
-  wait,       // for a condition, without the mutex: an unlock stands before it, and a lock behind
-  timed_out,  // the same, and its time was over
+  unlock,     // of any kind of lock
+  wait,       // for a condition, without the mutex: comes between an unlock and a lock
+  timed_out,  // the same, if its deadline passed
   signal,
   broadcast,
-  slept,      // the thread was off its processor by itself: it slept, or waited for something else
-  preempted,  // it was off its processor because other threads needed that
+  slept,      // the thread gave up its processor: it slept, or waited for something else
+  preempted,  // other threads took its processor
   kEnd,
 };
 
-// A call that has returned. The number of its lock or condition variable is counted from 1.
+// A call that has returned. Locks and condition variables are numbered from 1.
 struct Call {
-  std::uint64_t when;  // what it was, and above that nanoseconds from the start to its begin
+  std::uint64_t when;  // the kind of call, and above it the start, in ns since the process's start
   std::uint64_t took;  // nanoseconds, and above them the object's number
 
   static constexpr unsigned kWhatBits = 8, kTookBits = 40;
@@ -57,7 +57,7 @@ struct Call {
   }
 };
 
-// Its calls end with the first one that is nothing.
+// Its calls end at the first one with kind nothing.
 struct Chunk {
   static constexpr std::uint32_t kBytes = 16u << 10;
   static constexpr std::uint32_t kCalls = kBytes / sizeof(Call) - 1;
@@ -70,19 +70,19 @@ static_assert(sizeof(Chunk) == Chunk::kBytes);
 
 struct Record {
   recording::Head head;
-  std::uint64_t most_bytes;  // of the file
-  std::uint64_t after_ns;    // from the process's start to the recording's, as it was asked for
+  std::uint64_t most_bytes;  // the limit for the file
+  std::uint64_t after_ns;    // requested start of recording, from the process's start
   std::uint64_t began_ticks;
-  std::uint64_t began_cpu_ns;  // processor time of the process, here and below
-  Word ended_ns;  // when recording ended, because the file is full or the process ended
+  std::uint64_t began_cpu_ns;  // processor time of the process, as below
+  Word ended_ns;               // end of recording: the file is full, or the process ends
   Word ended_cpu_ns;
   Word is_full;
   Word chunks;
-  Word left_out;  // calls on locks for which there was no room, or from signal handlers
+  Word left_out;  // calls on locks that found no room, or in signal handlers
   Word failed;    // tries that failed, and acquisitions that timed out
-  Word chunk_ns;  // processor time that it took to begin chunks
-  // What recording adds, measured when the process started, in 1/256 ns: to a lock and its release;
-  // to the time between the two, and between a release and the next lock, as they are recorded.
+  Word chunk_ns;  // processor time for beginning chunks
+  // The cost of recording in 1/256 ns, measured at start-up: for a lock and its release, and as
+  // included in the recorded times between these two, and between a release and the next lock.
   std::uint64_t pair_ns_256, hold_ns_256, think_ns_256;
 };
 

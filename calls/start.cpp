@@ -22,8 +22,7 @@ std::uint64_t ns_of_pairs(const MutexOps& ops) noexcept {
   return Ticks::ns_between(begin, Ticks::now());
 }
 
-// The sum of the gaps between those calls that begin at a lock, or at an unlock, in which nothing
-// was done.
+// Returns the sum of the gaps after calls of that kind, in which the thread did nothing.
 std::uint64_t ns_of_gaps(const Call* call, std::uint32_t count, What after) noexcept {
   std::uint64_t ns = 0;
   for (std::uint32_t i = 0; i + 1 < count; ++i) {
@@ -40,10 +39,10 @@ bool begin(const char* folder, const Bounds& bounds) noexcept {
   return prepare_book() && open_file(folder, bounds.bytes, bounds.after_ns);
 }
 
-// The least of some rounds, since anything else that the processor does only adds to it.
+// Uses the minimum of several rounds, because whatever else the processor does only adds time.
 void calibrate(const MutexOps& recorded, const MutexOps& behind) noexcept {
   static constinit Call call[Chunk::kCalls]{};
-  probe = PTHREAD_MUTEX_INITIALIZER;  // in a child a thread of the parent's may have it
+  probe = PTHREAD_MUTEX_INITIALIZER;  // in a child, a thread of the parent's may hold it
   std::uint64_t with = ~std::uint64_t{0}, without = with, hold = with, think = with;
   begin_trial();
   for (std::uint32_t round = 0; round < kRounds; ++round) {

@@ -12,23 +12,23 @@ namespace {
 constexpr std::uint64_t kBetweenNs = 20'000;
 constexpr std::uint64_t kMostWeight = 1024;  // on average
 constexpr std::int32_t kNever = 1 << 30;
-// Where nothing else says whether a thread has waited: some slow stages don't wait, and a look
-// doesn't see readers in our locks.
+// Used if nothing else shows whether a thread has waited: some slow stages don't wait, and the
+// state of our locks doesn't show waiting readers.
 constexpr std::uint64_t kWaitInStageNs = 1'000, kUnseenWaitNs = 5'000;
 constexpr std::uint64_t kLostNs = 10'000'000'000;
 
 struct Me {
-  std::uint32_t process;  // the World's number when the thread last counted
+  std::uint32_t process;  // World::number when the thread last counted
   std::uint32_t random;
-  std::uint32_t distance;  // as it was drawn
-  bool is_busy;            // a signal handler that finds it true keeps away
-  std::uint64_t last;      // ticks: of the last look
+  std::uint32_t distance;  // the drawn one
+  bool is_busy;            // a signal handler that finds it true does nothing
+  std::uint64_t last;      // ticks: the last sample
   std::uint64_t reported;  // ticks: the end of the last slow stage
 };
 
 constinit bool counts_holds = false;
 
-// The thread's bookkeeping, as long as one of these exists.
+// The thread is in its bookkeeping while one of these exists.
 class Entry {
  public:
   Entry() noexcept : me(per_thread<Me>), mine_(!me.is_busy) {
@@ -80,7 +80,7 @@ std::uint32_t draw(Me& me, std::uint32_t below) noexcept {
   return static_cast<std::uint32_t>((std::uint64_t{x} * below) >> 32);
 }
 
-// `weight` acquisitions have taken as long as it is since the last look.
+// `weight` acquisitions have taken as long as it has been since the last sample.
 void draw_distance(Me& me, std::uint32_t weight, std::uint64_t now) noexcept {
   const std::uint64_t passed = me.last == 0 ? kBetweenNs : Ticks::ns_between(me.last, now);
   const std::uint64_t mean = std::clamp<std::uint64_t>(
@@ -111,7 +111,7 @@ void count_wait(const Me& me, Counts& counts, Outcome o, std::uint64_t now,
   if (o.error == ETIMEDOUT) count(counts.timeouts, times);
 }
 
-// The number of the lock's series, and whether it has had one.
+// The number of the lock's series, and whether it had one before.
 struct Found {
   std::uint32_t series;
   bool is_new;
@@ -126,7 +126,7 @@ Found find_series(const void* lock, Kind kind, const void* caller) noexcept {
 
 void begin_hold(const void* lock, Mode mode, Sample sample, std::uint64_t now) noexcept {
   Held& held = per_thread<Held>;
-  // Another thread may have released a lock for this one.
+  // Another thread may have released a lock in place of this one.
   const bool is_free = held.lock == nullptr || Ticks::ns_between(held.since, now) > kLostNs;
   if (!counts_holds || !is_free) return;
   held = {lock, now, sample.series, sample.weight, mode};
@@ -141,7 +141,7 @@ Sample begin_sample(const void* lock, Asked asked, const void* caller) noexcept 
   const std::uint32_t weight = me.distance + 1;
   const Found found = find_series(lock, asked.kind, caller);
   if (!found.is_new) return {found.series, weight, me.process};
-  if (asked.may_fail) {  // it stands for nothing: the next one does
+  if (asked.may_fail) {  // it may fail, so the next acquisition is sampled instead
     me.distance = weight;
     per_thread<Countdown>.left = 0;
   } else {

@@ -14,7 +14,7 @@
 namespace lockswap::metrics {
 namespace {
 
-// The file doesn't grow.
+// The file does not grow.
 constexpr recording::FileKind kFile{.format = kFormat,
                                     .blocks = sizeof(Record),
                                     .mapped = sizeof(Record),
@@ -23,7 +23,8 @@ constexpr recording::FileKind kFile{.format = kFormat,
 
 constinit Running is_running{};
 
-// Field 22 of /proc/self/stat: with the number it says which process this is. 0: not known.
+// Returns field 22 of /proc/self/stat, which identifies the process together with its id, or 0 if
+// unknown.
 std::uint64_t start_time() noexcept {
   const long fd = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/stat"),
                               O_RDONLY | O_CLOEXEC, 0);
@@ -32,7 +33,7 @@ std::uint64_t start_time() noexcept {
   const long n = raw_syscall(SYS_read, fd, reinterpret_cast<long>(text), sizeof text - 1);
   raw_syscall(SYS_close, fd);
   text[n > 0 ? n : 0] = 0;
-  const char* at = std::strrchr(text, ')');  // of the name, which may have anything in it
+  const char* at = std::strrchr(text, ')');  // after the name, which may contain anything
   for (int field = 2; at != nullptr && field < 22; ++field)
     at = std::strchr(at + 1, ' ');
   std::uint64_t value = 0;

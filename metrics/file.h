@@ -1,4 +1,4 @@
-// The file of this process's counts.
+// The file with this process's counts.
 #pragma once
 
 #include "metrics/record.h"
@@ -12,12 +12,12 @@ struct Running {
   bool counts_holds;
 };
 
-inline constinit Record* the_record = nullptr;  // where a child has its own, too
+inline constinit Record* the_record = nullptr;  // a child's own file is mapped there, too
 inline Record& record() noexcept { return *the_record; }
 
 // Returns false if the file can't be made; recording::file_error() says why.
 bool open_file(const char* folder, const Running& running) noexcept;
-// In a forked child, in the place of the parent's.
+// Called in a forked child. Replaces the parent's file.
 bool reopen_file() noexcept;
 
 }  // namespace lockswap::metrics

@@ -21,8 +21,8 @@ Look look_at(const pthread_rwlock_t* l) noexcept {
   return Looks::at<kReads>(l);
 }
 
-// The common case is four instructions, with the jump, or six where glibc's words are looked at. It
-// has none on the way out: releases go straight to what stands behind.
+// The common case takes four instructions, with the jump, or six if glibc's words are checked.
+// Releases take none, because they go directly to the functions behind.
 template <Kind kKind, bool kInWords>
 struct Counted {
   static int on(InitCall auto call, auto* lock, auto* attributes) noexcept {
@@ -54,8 +54,8 @@ struct Counted {
   static constexpr Asked kAsked{kKind, C::kReads ? Mode::shared : Mode::exclusive,
                                 C::kForm != Form::plain, kInWords};
 
-  // Both end with a jump, or with a function that doesn't. What they return to is the program,
-  // since the function that it calls jumps here.
+  // Both end with a jump, or with a function that does not return here. So the return address is in
+  // the program, because the exported function jumps here.
   template <class C>
   [[gnu::noinline]] static int look(auto* lock, auto... args) noexcept {
     const Sample sample = begin_sample(lock, kAsked<C>, __builtin_return_address(0));

@@ -6,15 +6,15 @@
 
 namespace lockswap::metrics {
 
-// What is behind, and what is asked.
+// The locks behind, and what is to be counted.
 struct Choice {
-  bool has_glibcs;  // all of its locks are glibc's, or some
+  bool has_glibcs;  // some or all of its locks are glibc's
   bool counts_holds;
 };
-// The functions that count and then call `behind`.
+// Returns functions that count and then call `behind`.
 MutexOps over_mutex(const MutexOps& behind, Choice choice) noexcept;
 RwOps over_rwlock(const RwOps& behind, Choice choice) noexcept;
-// Only to time holds: a thread that waits for a condition has released its mutex.
+// Needed only for timing holds: a thread that waits for a condition has released its mutex.
 CondOps over_cond(const CondOps& behind) noexcept;
 CondOps over_old_cond(const CondOps& behind) noexcept;
 

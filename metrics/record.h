@@ -1,7 +1,7 @@
-// What a process under LOCKSWAP_METRICS leaves: one file, mapped and shared, of a fixed size. So
-// the counts outlive kill -9, and reading them costs the process nothing. `lockswap metrics` reads
-// it (harness/lockswap/metrics/record.py, which has the same offsets); recording/head.h has what it
-// begins with.
+// What a process under LOCKSWAP_METRICS leaves behind: a shared mapping of one file of fixed size.
+// So the counts survive kill -9, and reading them costs the process nothing. `lockswap metrics`
+// reads it (harness/lockswap/metrics/record.py has the same offsets). The file begins as
+// recording/head.h says.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ using recording::Place;
 inline constexpr std::uint64_t kMagic = 0x63697274656d706c;  // "lpmetric"
 inline constexpr std::uint32_t kSchema = 1;
 
-// Number 0 is what finds no room.
+// Series 0 is for locks that found no room.
 inline constexpr std::uint32_t kMostSeries = 201;
 inline constexpr std::uint32_t kFrames = 8;
 
@@ -26,8 +26,8 @@ using Word = NativeAtomic<std::uint64_t>;
 enum class Kind : std::uint32_t { mutex, rwlock };
 enum class Mode : std::uint32_t { exclusive, shared };
 
-// Each bucket has the durations up to its bound, but not those of the bucket before; the last one
-// has the rest.
+// Each bucket counts durations up to its bound, from that of the bucket before. The last one has no
+// bound.
 struct Histogram {
   static constexpr std::uint64_t kBounds[] = {
       1'000,       5'000,       10'000,        50'000,        100'000,
@@ -59,21 +59,21 @@ struct Counts {
   Histogram hold;  // empty without LOCKSWAP_METRICS_HOLDS
 };
 
-// Locks of one kind that are the same variable, or were first seen with the same stack.
+// Locks of one kind that are the same variable, or were first used with the same stack.
 struct Series {
   Kind kind;
   std::uint32_t frames;
-  Place object;          // a static variable; 0: the stack says which
-  Place frame[kFrames];  // what calls return to, the innermost first
+  Place object;          // a static variable; 0: identified by the stack
+  Place frame[kFrames];  // return addresses, the innermost first
   Counts counts[2];      // by mode
 };
 
 struct Record {
   recording::Head head;
   char version[16];
-  char rwlock[32], mutex[32];  // the locks that run
+  char rwlock[32], mutex[32];  // the chosen locks
   std::uint64_t started_ns;    // since 1970
-  std::uint64_t start_time;    // as the kernel has it in /proc/PID/stat
+  std::uint64_t start_time;    // as in /proc/PID/stat
   std::uint64_t pid_namespace;
   std::uint32_t counts_holds;
   NativeAtomic<std::uint32_t> count;  // of series

@@ -10,7 +10,7 @@
 namespace lockswap::metrics {
 namespace {
 
-constexpr unsigned kAligned = 3;  // bits of an address that are 0
+constexpr unsigned kAligned = 3;  // low bits of an address that are 0
 constexpr unsigned kSeriesBits = 8;
 constexpr std::size_t kMostProbes = 64;
 
@@ -64,7 +64,7 @@ std::uint32_t series_of(const Origin& o) noexcept {
     s.frames = o.frames;
     s.object = o.object;
     std::memcpy(s.frame, o.frame, o.frames * sizeof *o.frame);
-    r.count.store(count + 1, release);  // also for a reader of the file
+    r.count.store(count + 1, release);  // release: also for a reader of the file
     i = count;
   }
   world().guard.unlock();
@@ -75,7 +75,7 @@ std::uint32_t series_of(const Origin& o) noexcept {
 
 Object* find_object(const void* lock, bool make) noexcept {
   const std::uint64_t address = number_of(lock);
-  if (address % (1u << kAligned) != 0) return nullptr;  // of no lock that a compiler has laid out
+  if (address % (1u << kAligned) != 0) return nullptr;  // no compiler places a lock there
   constexpr unsigned kBits = 16;
   static_assert(kObjects == std::size_t{1} << kBits);
   const std::size_t first = (address >> kAligned) * 0x9e3779b97f4a7c15u >> (64 - kBits);
@@ -98,7 +98,8 @@ std::uint32_t decide(Object& object, const void* lock, Kind kind, const void* ca
     find_stack(origin, caller);
   }
   const std::uint32_t series = series_of(origin);
-  object.store(word_of(number_of(lock), series), relaxed);  // another thread's may be as good
+  // relaxed: another thread's result is as good.
+  object.store(word_of(number_of(lock), series), relaxed);
   return series;
 }
 

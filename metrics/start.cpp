@@ -23,7 +23,7 @@ void forked() noexcept {
 
 void end() noexcept {
   if (the_world == nullptr) return;
-  // A child that has taken no lock has no file; the one that is mapped is its parent's.
+  // A child that has taken no lock has no file, and its parent's is still mapped.
   if (world().is_ready() && world().records) record().head.ended.store(1, relaxed);
 }
 

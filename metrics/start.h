@@ -6,12 +6,12 @@
 
 namespace lockswap::metrics {
 
-// At start-up, by one thread, when all tables are filled in. Returns false if nothing can be
-// counted in the folder; recording::file_error() says why.
+// Called once at start-up, when all tables are filled in. Returns false if nothing can be counted
+// in the folder; recording::file_error() says why.
 bool begin(const char* folder, const Running& running,
            const recording::ModuleFunctions& functions) noexcept;
 
-// In a forked child, and at the end; without LOCKSWAP_METRICS they do nothing.
+// Called in a forked child, and at the end. They do nothing without LOCKSWAP_METRICS.
 void forked() noexcept;
 void end() noexcept;
 

@@ -1,4 +1,4 @@
-// No table is built and no lock taken: the search goes through .eh_frame_hdr, which linkers sort.
+// Builds no tables and takes no locks: it searches .eh_frame_hdr, which linkers sort.
 #include "recording/cfi.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using Byte = const std::uint8_t*;
 
-// Callers lie above, on a stack of some megabytes; a handler may have a stack of its own.
+// Callers are above, on a stack of some megabytes. A handler may have its own stack.
 constexpr std::uint64_t kFar = std::uint64_t{64} << 20;
 
 // Memory that may be read.
@@ -20,7 +20,7 @@ struct Extent {
   bool has(std::uint64_t address, std::uint64_t bytes) const noexcept {
     return address >= begin && address <= end && end - address >= bytes;
   }
-  // Returns false if the value lies elsewhere; it is 0 then.
+  // Returns false, and sets the value to 0, if the value is outside.
   template <class T>
   bool read(std::uint64_t address, T& value) const noexcept {
     value = {};
@@ -34,7 +34,7 @@ Byte bytes_at(std::uint64_t address) noexcept { return reinterpret_cast<Byte>(ad
 
 Extent tables_of(const Loaded& module) noexcept { return {module.begin, module.end}; }
 
-// A function that calls none may have saved registers below.
+// A leaf function may have saved registers below.
 Extent stack_of(const Frame& frame) noexcept {
   constexpr std::uint64_t kRedZone = 128;
   const std::uint64_t pointer = frame.reg[kStackRegister];
@@ -45,7 +45,7 @@ Extent stack_of(const Frame& frame) noexcept {
   return {pointer - kRedZone, std::min(end, frame.stack_end)};
 }
 
-// Reads the encodings of the format. After an error the rest is zeroes.
+// Reads the encodings of the format. After an error everything reads as zero.
 class Stream {
  public:
   Stream(Byte at, Byte end) noexcept : at_(at), end_(end) {}
@@ -88,7 +88,7 @@ class Stream {
     if (shift < 64 && (b & 0x40) != 0) value |= ~std::uint64_t{0} << shift;
     return static_cast<std::int64_t>(value);
   }
-  // DW_EH_PE_*: the format in the lower four bits, what it is relative to above.
+  // DW_EH_PE_*: the format is in the lower four bits, and what it is relative to is above.
   std::uint64_t pointer(std::uint8_t encoding, std::uint64_t data_base,
                         const Extent& tables) noexcept {
     const auto here = reinterpret_cast<std::uint64_t>(at_);
@@ -153,12 +153,12 @@ struct Rule {
     expression
   };
   How how = same;
-  std::int64_t value = 0;  // an offset, a register, or where the expression is
+  std::int64_t value = 0;  // an offset, a register, or the address of the expression
 };
 struct Row {
   std::uint32_t cfa_register = 0;
   std::int64_t cfa_offset = 0;
-  std::uint64_t cfa_expression = 0;  // if not 0, instead
+  std::uint64_t cfa_expression = 0;  // used instead, if not 0
   Rule rule[kRegisters];
   bool signed_return = false;
 };
@@ -175,7 +175,8 @@ struct Description {
   bool of_signals = false;
 };
 
-// A length and what it is the length of; false: neither CIE nor FDE.
+// Reads a length and finds the end that it implies. Returns false if this is neither a CIE nor an
+// FDE.
 bool open(std::uint64_t at, const Extent& tables, Byte& body, Byte& end) noexcept {
   std::uint32_t length = 0;
   if (!tables.read(at, length) || !tables.has(at + 4, length)) return false;
@@ -225,20 +226,20 @@ bool read_common(std::uint64_t at, Description& d) noexcept {
   return d.return_column < kRegisters;
 }
 
-// The description of the function that `pc` lies in.
+// Finds the description of the function that contains pc.
 bool find(const Loaded& module, std::uint64_t pc, Description& d) noexcept {
   d.tables = tables_of(module);
   const auto base = reinterpret_cast<std::uint64_t>(module.unwinding);
   constexpr std::uint64_t kMostOfHeader = 24;
   struct Header {
-    std::uint8_t version, tables, count, table;  // encodings, but for the first
+    std::uint8_t version, tables, count, table;  // encodings, except for the first
   } header{};
   if (!d.tables.read(base, header) || header.version != 1) return false;
   const std::uint64_t behind = std::min(base + kMostOfHeader, d.tables.end);
   Stream in(bytes_at(base + sizeof header), bytes_at(behind));
   in.pointer(header.tables, base, d.tables);  // .eh_frame
   const std::uint64_t count = in.pointer(header.count, base, d.tables);
-  constexpr std::uint8_t kRelativeInts = 0x3b;  // to the header, as all linkers write
+  constexpr std::uint8_t kRelativeInts = 0x3b;  // relative to the header, as all linkers write it
   if (header.table != kRelativeInts || count == 0) return false;
   struct Entry {
     std::int32_t pc, description;
@@ -262,7 +263,7 @@ bool find(const Loaded& module, std::uint64_t pc, Description& d) noexcept {
   d.begin = fde.pointer(d.encoding, base, d.tables);
   d.end = d.begin + fde.pointer(d.encoding & 0x0f, base, d.tables);
   if (pc < d.begin || pc >= d.end) return false;
-  fde.skip(fde.uleb());  // augmentation data: all CIEs of today have "z"
+  fde.skip(fde.uleb());  // augmentation data: all present-day CIEs have "z"
   d.own = fde.at();
   d.own_end = end;
   return true;
@@ -270,7 +271,7 @@ bool find(const Loaded& module, std::uint64_t pc, Description& d) noexcept {
 
 constexpr int kMostRemembered = 4;
 
-// Runs instructions until the row for pc is made.
+// Executes instructions until it has the row for pc.
 class Interpreter {
  public:
   Interpreter(const Description& d, std::uint64_t pc) noexcept : d_(d), pc_(pc), at_(d.begin) {}
@@ -293,7 +294,7 @@ class Interpreter {
   static void set(Row& row, std::uint64_t reg, Rule::How how, std::int64_t value) noexcept {
     if (reg < kRegisters) row.rule[reg] = {how, value};
   }
-  // Unsigned, since a damaged table may make it wrap.
+  // Unsigned, because a damaged table may make it overflow.
   std::int64_t unit(std::uint64_t n) const noexcept {
     return static_cast<std::int64_t>(n * static_cast<std::uint64_t>(d_.data_unit));
   }
@@ -326,7 +327,7 @@ class Interpreter {
     }
   }
 
-  // The instructions that are no two bits and an operand; DWARF 5, table 7.29, has their names.
+  // Instructions with a full opcode byte. DWARF 5, table 7.29, has their names.
   bool extended(std::uint8_t code, Stream& in, Row& row) noexcept {
     switch (code) {
       case 0x00:  // nop
@@ -350,9 +351,9 @@ class Interpreter {
     }
   }
 
-  // Each of these three returns false for instructions that are not of its kind.
+  // Each of these three returns false for instructions of another kind.
 
-  // Those that say where the rows that follow begin.
+  // Instructions that say where the following rows begin.
   bool moves(std::uint8_t code, Stream& in) noexcept {
     switch (code) {
       case 0x01:  // set_loc
@@ -372,7 +373,7 @@ class Interpreter {
     }
   }
 
-  // Those that say how the frame's own address is computed.
+  // Instructions that say how the frame's own address is computed.
   bool defines_cfa(std::uint8_t code, Stream& in, Row& row) const noexcept {
     switch (code) {
       case 0x0c:  // def_cfa
@@ -403,7 +404,8 @@ class Interpreter {
     }
   }
 
-  // Those that say where the caller's value of a register is; all of them name it first.
+  // Instructions that say where the caller's value of a register is. All of them begin with the
+  // register.
   bool sets_rule(std::uint8_t code, Stream& in, Row& row) const noexcept {
     const std::uint64_t reg = in.uleb();
     switch (code) {
@@ -453,8 +455,9 @@ class Interpreter {
   int depth_ = 0;
 };
 
-// The stack of an expression, and the operations that compilers and libc write: procedure linkage
-// tables, signal frames, functions that align their stack. `first` is on it at the beginning.
+// The stack of an expression, with the operations that compilers and libc use: for procedure
+// linkage tables, signal frames, and functions that align their stack. It initially contains
+// `first`.
 class Evaluation {
  public:
   Evaluation(const Frame& frame, std::uint64_t first) noexcept
@@ -462,7 +465,7 @@ class Evaluation {
 
   std::uint64_t result() const noexcept { return stack_[top_]; }
 
-  // The next operation. Returns false if it is none of these, or cannot be done.
+  // Executes the next operation. Returns false if it is none of these, or fails.
   bool step(Stream& in) noexcept {
     const auto code = in.get<std::uint8_t>();
     if (code >= 0x30 && code <= 0x4f) return push(code - 0x30u);  // lit0 to lit31
@@ -499,7 +502,7 @@ class Evaluation {
     return true;
   }
 
-  // Returns false if the operation is not that of a constant.
+  // Returns false if the operation does not push a constant.
   static bool constant(std::uint8_t code, Stream& in, std::uint64_t& value) noexcept {
     switch (code) {
       case 0x08:  // const1u
@@ -525,7 +528,7 @@ class Evaluation {
     }
   }
 
-  // Makes one of the two topmost values.
+  // Replaces the two topmost values by one.
   bool combine(std::uint8_t code) noexcept {
     if (top_ == 0) return false;
     const std::uint64_t right = stack_[top_--];
@@ -571,7 +574,8 @@ bool evaluate(std::uint64_t block, const Description& d, const Frame& frame, std
   return true;
 }
 
-// Where a signed return address has no address bits. Zero bits of a plain one stay as they are.
+// The bits of a signed return address that are not address bits. Zero bits of a plain address stay
+// zero.
 std::uint64_t stripped(std::uint64_t pc) noexcept {
 #if defined(__aarch64__)
   return pc & ((std::uint64_t{1} << 48) - 1);
@@ -610,7 +614,7 @@ bool apply(const Rule& rule, std::uint32_t reg, const Description& d, const Fram
 }  // namespace
 
 bool step(Frame& frame, const Loaded& module) noexcept {
-  // What a call returns to may be behind its function.
+  // A return address may be after the end of its function.
   const std::uint64_t inside = frame.interrupted ? frame.pc : frame.pc - 1;
   Description d;
   if (!find(module, inside, d)) return false;

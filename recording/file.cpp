@@ -16,7 +16,7 @@ constinit char place_of_files[4096] = {};
 constinit char name[4200] = {};
 constinit int error = 0;
 
-// At `at`, if that is not nullptr.
+// Maps the file at `at`, if that is not nullptr.
 Head* map_new_file(const FileKind& kind, Head* at) noexcept {
   const auto pid = static_cast<std::uint64_t>(raw_syscall(SYS_getpid));
   const long fd = open_numbered_file(name, kind.blocks, [&](std::uint64_t n) {
@@ -51,7 +51,7 @@ void fill_in(Head& head, const Format& format) noexcept {
 }  // namespace
 
 Head* open_file(const FileKind& kind, const char* where) noexcept {
-  // Absolute, since the program may change its folder before it forks.
+  // Absolute, because the program may change its working directory before it forks.
   Text text(place_of_files, sizeof place_of_files);
   if (where[0] != '/') {
     char here[2048] = {};
@@ -70,7 +70,7 @@ bool reopen_file(const FileKind& kind, Head& at) noexcept {
 }
 
 bool grow_file(std::uint64_t begin, std::uint64_t bytes) noexcept {
-  // By its name: a descriptor that stays open is a program's to close.
+  // Opened by name, because the program might close a descriptor that stays open.
   const long fd = open_own_file(name, O_RDWR);
   if (fd < 0) return false;
   const bool grown = allocate_blocks(fd, begin, bytes);

@@ -1,4 +1,4 @@
-// The file of a recording: mapped and shared, so what was written there outlives the process.
+// The file of a recording: a shared mapping, so its contents outlive the process.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@ namespace lockswap::recording {
 
 struct FileKind {
   Format format;
-  std::uint32_t blocks;  // bytes that exist from the beginning; behind them nothing is touched
+  std::uint32_t blocks;  // bytes that exist from the beginning; the rest is not touched
   std::uint32_t mapped;  // bytes
-  // The name: where the user wants it, `before`, <pid>.<n>, `behind`.
+  // The name: the user's folder, `before`, <pid>.<n>, `behind`.
   const char* before;
   const char* behind;
 };
 
-// Opens a new file with its head filled in. Returns nullptr if it can't be made.
+// Opens a new file and fills in its head. Returns nullptr on failure.
 Head* open_file(const FileKind& kind, const char* where) noexcept;
-// Called in a forked child. Opens a new file in place of the parent's, which stays as it is.
-// Returns false if it can't be made; then the parent's is still there.
+// Called in a forked child. Opens a new file in place of the parent's, which is left as it is.
+// Returns false on failure, and then the parent's is still mapped.
 bool reopen_file(const FileKind& kind, Head& at) noexcept;
 
-// Gives the last file these bytes, which follow those that it has. Returns false if it can't.
+// Extends the last file by these bytes, which follow its last ones. Returns false on failure.
 bool grow_file(std::uint64_t begin, std::uint64_t bytes) noexcept;
 
-// Why the last file could not be made, as errno has it.
+// Returns the errno with which the last file could not be made.
 int file_error() noexcept;
 
 // The name of the last file that open_file or reopen_file tried to make.

@@ -6,7 +6,7 @@
 
 namespace lockswap::recording {
 
-// The bytes of a UTF-8 sequence that begins at `s`; 0: there is none.
+// Returns the length of the UTF-8 sequence at `s`, or 0 if there is none.
 inline std::size_t utf8_length(const unsigned char* s, std::size_t size) noexcept {
   const std::size_t n = s[0] < 0x80                   ? 1
                         : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
@@ -17,13 +17,13 @@ inline std::size_t utf8_length(const unsigned char* s, std::size_t size) noexcep
   for (std::size_t i = 1; i < n; ++i) {
     if (s[i] >> 6 != 2) return 0;
   }
-  // Too long for what it says, a surrogate, or beyond Unicode.
+  // Overlong, a surrogate, or beyond Unicode.
   const bool is_wrong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
                         (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90);
   return is_wrong ? 0 : n;
 }
 
-// An array of a record, which may lack its end. What is no UTF-8 in it is replaced.
+// Prints an array of a record, which may lack its terminator. Replaces bytes that aren't UTF-8.
 template <std::size_t kSize>
 void put_json_string(const char (&array)[kSize]) {
   const auto* s = reinterpret_cast<const unsigned char*>(array);

@@ -7,7 +7,7 @@
 
 namespace lockswap::recording {
 
-// The first file is empty once the first thread has ended, and Linux before 3.17 lacks the other.
+// The first file is empty after the first thread has ended, and Linux before 3.17 lacks the other.
 Mappings::Mappings() noexcept {
   if (!open("/proc/self/maps")) open("/proc/thread-self/maps");
 }
@@ -32,7 +32,7 @@ bool Mappings::read_more() noexcept {
 
 char Mappings::next_char() noexcept { return at_ == size_ && !read_more() ? '\0' : buffer_[at_++]; }
 
-// A number and the character behind it.
+// Reads a number, and the character after it.
 std::uint64_t Mappings::hex(char& behind) noexcept {
   std::uint64_t n = 0;
   for (;;) {

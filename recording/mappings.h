@@ -1,4 +1,4 @@
-// What is mapped where in this process, by /proc/self/maps. Async-signal-safe, and without memory.
+// The mappings of this process, from /proc/self/maps. Async-signal-safe; allocates no memory.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ struct Mapping {
   std::uint64_t begin, end;
   std::uint64_t offset;  // in the file
   bool is_code;
-  char path[208];  // empty: none; cut if it is longer
+  char path[208];  // empty: none; cut if it is too long
 };
 
-// Some microseconds for all of them. Where /proc is missing there are none.
+// Takes some microseconds for all of them. If /proc is missing there are none.
 class Mappings {
  public:
   Mappings() noexcept;

@@ -1,4 +1,5 @@
-// Which loaded file an address lies in: asked of interpose, which knows without the loader's lock.
+// Finds the loaded file that an address is in. interpose provides this, because it can do so
+// without the loader's lock.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +8,10 @@ namespace lockswap::recording {
 
 struct Loaded {
   const void* object = nullptr;  // the loader's record of it; nullptr if there is none
-  std::uintptr_t base = 0;       // added to addresses that the file's own tables have
+  std::uintptr_t base = 0;       // difference to the addresses in the file's own tables
   std::uintptr_t begin = 0, end = 0;
   const char* path = nullptr;       // "": the program
-  const void* unwinding = nullptr;  // its .eh_frame_hdr; nullptr if it isn't known
+  const void* unwinding = nullptr;  // its .eh_frame_hdr; nullptr if unknown
 };
 
 struct BuildId {

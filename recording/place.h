@@ -1,6 +1,6 @@
-// A place in the program's code or data that means the same in another process: a module's number
-// in the upper 16 bits, an address as the module's own tables have it below. kNoModule: the address
-// is one of the process.
+// A place in the program's code or data that has the same meaning in another process: a module's
+// number in the upper 16 bits, and below it the address as in the module's own tables. With
+// kNoModule it is an address of this process.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ std::uint64_t note_module(Head& head, Guard& guard, const Loaded& l) noexcept {
   return i;
 }
 
-// An address whose module is that of the one inside.
+// Returns the place of an address, in the module that contains the address `inside`.
 Place place_of(Head& head, Guard& guard, std::uint64_t address, std::uint64_t inside) noexcept {
   if (modules.at == nullptr) return place(kNoModule, address);
   const Loaded l = modules.at(reinterpret_cast<const void*>(inside));
@@ -61,7 +61,7 @@ Place place_of(Head& head, Guard& guard, std::uint64_t address, std::uint64_t in
 }  // namespace
 
 Place place_of_code(Head& head, Guard& guard, std::uint64_t return_address) noexcept {
-  // A return address may be the first one behind its module.
+  // A return address may be the first one after its module.
   return place_of(head, guard, return_address, return_address - 1);
 }
 Place place_of_data(Head& head, Guard& guard, std::uint64_t address) noexcept {

@@ -1,4 +1,4 @@
-// From an address of this process to a place in the file; the module is noted there.
+// Converts an address of this process to a place, and stores its module in the file.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace lockswap::recording {
 
-// The guard is that of the head's modules.
+// The guard must protect the head's modules.
 Place place_of_code(Head& head, Guard& guard, std::uint64_t return_address) noexcept;
 Place place_of_data(Head& head, Guard& guard, std::uint64_t address) noexcept;
 

@@ -35,7 +35,7 @@ RecordedFile::Result RecordedFile::read(const char* path, const Format& format,
   struct {
     std::uint64_t magic;
     std::uint32_t schema;
-  } first{};  // of all versions
+  } first{};  // the same in all versions
   if (bytes_.size() < sizeof first) return bad;
   std::memcpy(&first, bytes_.data(), sizeof first);
   if (first.magic == 0) return empty;

@@ -1,4 +1,4 @@
-// A table of stacks: each is kept once, and known by a number.
+// A table of stacks: each is stored once, and identified by a number.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Stack {
   std::uint64_t hash;
   std::uint32_t count;
   std::uint32_t cut;         // 1: there were more frames
-  Place frame[kMostFrames];  // what calls return to, the innermost first; only `count` are there
+  Place frame[kMostFrames];  // return addresses, the innermost first; only `count` of them exist
 };
 constexpr std::uint32_t bytes_of_stack(std::uint32_t count) noexcept {
   return static_cast<std::uint32_t>(offsetof(Stack, frame) + count * sizeof(Place));
@@ -31,9 +31,9 @@ inline std::uint64_t hash_of(const Place* frame, std::uint32_t count) noexcept {
   return h;
 }
 
-// The number of a stack is its offset in Memory, which has: slots(), an array of numbers, at first
-// 0; at(number), which is a Stack; and take(bytes), which returns the number of new memory, or 0 if
-// it is used up. That is called under the guard.
+// A stack's number is its offset in Memory. Memory has slots(), an array of numbers, which are 0 at
+// first; at(number), which is a Stack; and take(bytes), which returns the number of new memory, or
+// 0 if it is full. take is called under the guard.
 template <class Memory>
 class StackTable {
  public:
@@ -67,7 +67,8 @@ class StackTable {
     auto& slots = Memory::slots();
     return slots[(hash + step) % (sizeof slots / sizeof *slots)];
   }
-  // Looks from that step on. At the end it is where the stack was found, or where it could go.
+  // Searches from that step on. Afterwards the step is where the stack was found, or where it could
+  // be put.
   static std::uint32_t find(std::uint64_t hash, const Place* frame, std::uint32_t count,
                             std::uint32_t& step) noexcept {
     for (; step < kMostSteps; ++step) {
@@ -82,8 +83,8 @@ class StackTable {
   }
 };
 
-// Unwinds the calling thread's stack, and returns the number that keep(unwound, places) gives it.
-// Returns 0 if there is none. In a function of its own, since few calls need so much of the stack.
+// Unwinds the calling thread's stack, and returns the number from keep(unwound, places), or 0 if
+// there is no stack. A separate function, because few calls need so much stack.
 template <class PlaceOf, class Keep>
 [[gnu::noinline]] std::uint32_t unwind_anew(KnownStack& known, std::uint64_t caller,
                                             std::uint64_t pointer, std::uint32_t most,

@@ -6,7 +6,7 @@
 #include "recording/cfi.h"
 #include "recording/modules.h"
 
-// The loader's: where the kernel put the argument count of the process.
+// The loader's variable: where the kernel put the process's argument count.
 extern "C" void* __libc_stack_end __attribute__((weak));
 
 namespace lockswap::recording {
@@ -37,10 +37,10 @@ inline void capture(Frame& f) noexcept {
       : "r"(f.reg), "r"(&f.pc)
       : "x9", "x10", "memory");
 #endif
-  f.interrupted = true;  // the pc is of an instruction here
+  f.interrupted = true;  // its instruction is in this function
 }
 
-// glibc keeps what belongs to a thread at the end of its stack. The first thread has it elsewhere.
+// glibc keeps a thread's own data at the end of its stack, but those of the first thread elsewhere.
 std::uint64_t end_of_stack_above(std::uint64_t pointer) noexcept {
   constexpr std::uint64_t kPage = 4096;
   const std::uint64_t first =
@@ -60,7 +60,7 @@ std::uint64_t end_of_stack_above(std::uint64_t pointer) noexcept {
   capture(f);
   f.stack_end = end_of_stack_above(f.reg[kStackRegister]);
   Loaded at = modules.at(reinterpret_cast<const void*>(f.pc));
-  constexpr int kMostOfOurs = 16;  // frames of this library: the first ones, and a thread's last
+  constexpr int kMostOfOurs = 16;  // this library's frames: the first ones, and a thread's last
   for (int ours = 0; step(f, at);) {
     const std::uint64_t inside = f.interrupted ? f.pc : f.pc - 1;
     at = modules.at(reinterpret_cast<const void*>(inside));
@@ -74,7 +74,7 @@ std::uint64_t end_of_stack_above(std::uint64_t pointer) noexcept {
     }
     into.pc[into.count] = f.pc;
     into.pc_at[into.count++] = f.pc_at;
-    if (at.object == nullptr) return;  // made at run time: nothing describes it
+    if (at.object == nullptr) return;  // made at run time, so nothing describes it
   }
 }
 
