@@ -1,5 +1,5 @@
-// The Bonsai tree: an ordered map that any number of threads look into without a lock, while one at
-// a time changes it. C++20; needs no library.
+// The Bonsai tree: an ordered map that any number of threads search without a lock, while one
+// thread at a time changes it. C++20; needs no library.
 //
 //   lockswap::quiescence<> domain;                                   // one for the program
 //   lockswap::bonsai_map<std::uint64_t, region*> regions(domain);
@@ -12,18 +12,19 @@
 //
 // Paper: A. Clements, F. Kaashoek, N. Zeldovich, "Scalable Address Spaces Using RCU Balanced
 //   Trees", ASPLOS 2012, section 3.
-// Idea: an update builds new nodes from the place of change up to the root (copies::path), and one
-//   store of the root shows them. copies::rotations is the paper's optimisation: a node whose
-//   subtree keeps its shape takes the new child in place, and only a rotation makes new nodes.
-// Balance: weights of subtrees, empty ones too, differ by a factor of 3 at most;
-//   structures/docs/bonsai.md has the proof, and each deviation from the paper.
-// Invariants: a node that readers can see changes in its child pointers alone, and not at all with
-//   copies::path or after it was taken out. One store of each update changes what is in the tree.
-// Order: that store is a release, and a reader's load of the same pointer an acquire.
-// Readers: find is linearizable in both forms. floor, ceiling and snapshots are, and exist, with
-//   copies::path alone: in place, a reader may see halves of two states.
-// Space: nodes that were taken out wait for a grace period of the domain. While a reader sleeps in
-//   its section they become more; with set_garbage_limit an update waits for readers instead.
+// Idea: an update builds new nodes from the place of the change up to the root (copies::path), and
+//   publishes them by one store of the root. copies::rotations is the paper's optimisation: a node
+//   whose subtree keeps its shape gets the new child in place, and only a rotation makes new nodes.
+// Balance: the weights of two sibling subtrees, even if one is empty, differ by at most a factor of
+//   3. structures/docs/bonsai.md has the proof, and each deviation from the paper.
+// Invariants: while readers can see a node, only its child pointers change, and with copies::path,
+//   or after the node was removed, not even these. A single store in each update changes what is in
+//   the tree.
+// Order: that store is a release, and a reader's load of the same pointer is an acquire.
+// Readers: find is linearizable in both forms. floor, ceiling and snapshots are too, but exist only
+//   with copies::path, because with changes in place a reader may see halves of two states.
+// Space: removed nodes wait for a grace period of the domain. Their number grows while a reader
+//   sleeps in its section. With set_garbage_limit an update waits for readers instead.
 #pragma once
 
 #include <array>
@@ -45,8 +46,8 @@
 
 namespace lockswap {
 
-// `section`: while one of a thread lives, what the thread meets is not freed. `period`: what was
-// taken out before close(). is_over never waits; wait does, and may not be called in a section.
+// `section`: during a thread's section, nothing that it finds is freed. `period`: covers what was
+// removed before close(). is_over never waits. wait does, and must not be called in a section.
 template <class D>
 concept rcu_domain = requires(D& d, typename D::reader& r, typename D::period& p) {
   typename D::section;
@@ -56,7 +57,7 @@ concept rcu_domain = requires(D& d, typename D::reader& r, typename D::period& p
   d.wait(p);
 };
 
-// C++26's name: waits for the sections that have begun. Not in a section.
+// C++26's name: waits for all sections that have begun. Must not be called in a section.
 template <rcu_domain D>
 void rcu_synchronize(D& domain) {
   auto period = domain.close();
@@ -68,7 +69,7 @@ enum class copies : std::uint8_t { path, rotations };
 // Keys and values are copied byte by byte, and never destroyed.
 template <class T>
 concept bonsai_item = std::is_trivially_copyable_v<T>;
-// It may have a state.
+// A comparison, which may have a state.
 template <class F, class Key>
 concept bonsai_order = std::strict_weak_order<const F&, const Key&, const Key&>;
 
@@ -87,32 +88,32 @@ class bonsai_map {
     Value value;
   };
   static constexpr copies kind = kCopies;
-  // Heights are below 2.41 * log2(size + 1).
+  // Heights are less than 2.41 * log2(size + 1).
   static constexpr int most_levels = 160;
   static constexpr int height_bound(std::uint64_t size) noexcept {
     return 5 * static_cast<int>(std::bit_width(size + 1)) / 2;
   }
 
   explicit bonsai_map(Domain& of, Less less = {}) noexcept : memory_(of), less_(std::move(less)) {}
-  // No thread uses it any more.
+  // No thread may use it any more.
   ~bonsai_map() { destroy(root()); }
   bonsai_map(const bonsai_map&) = delete;
   bonsai_map& operator=(const bonsai_map&) = delete;
 
-  // --- readers: any thread, at any time. They take no lock and never wait.
+  // --- for readers: any thread, at any time. They take no lock and never wait.
   std::optional<entry> find(typename Domain::reader& r, const Key& key) const {
     const typename Domain::section inside(r);
     return entry_of(node::find(root(), key, less_));
   }
 
-  // What the tree was at one moment. As long as it lives nothing that it shows is freed, so it
-  // should not live long.
+  // The state of the tree at one moment. Nothing that it shows is freed while it exists, so it
+  // should not exist for long.
   class view {
    public:
     std::optional<entry> find(const Key& key) const {
       return entry_of(node::find(root_, key, less_));
     }
-    // The greatest that is not above the key; the least that is not below it.
+    // floor: the greatest key not above this one. ceiling: the least key not below it.
     std::optional<entry> floor(const Key& key) const {
       return entry_of(node::nearest(root_, key, 0, less_));
     }
@@ -141,7 +142,7 @@ class bonsai_map {
         for (; n != nullptr; n = n->next(0))
           path_[depth_++] = n;
       }
-      std::array<const node*, most_levels> path_;  // those that follow, the next one last
+      std::array<const node*, most_levels> path_;  // the nodes that follow, the next one last
       int depth_ = 0;
     };
     iterator begin() const {
@@ -149,7 +150,7 @@ class bonsai_map {
       i.descend(root_);
       return i;
     }
-    // From the least that is not below the key.
+    // From the least key that is not below this one.
     iterator from(const Key& key) const {
       iterator i;
       for (const node* n = root_; n != nullptr;) {
@@ -168,7 +169,7 @@ class bonsai_map {
     [[no_unique_address]] Less less_;
   };
 
-  // In a section of its own.
+  // A view with its own section.
   class snapshot : Domain::section, public view {
     using section = typename Domain::section;
 
@@ -188,51 +189,52 @@ class bonsai_map {
     return snapshot_for(r).ceiling(key);
   }
 
-  // How many keys there were a moment ago. Needs no section.
+  // Returns the number of keys at some recent moment. Needs no section.
   std::uint64_t size() const noexcept {
     return size_.load(std::memory_order_relaxed);  // relaxed: a number
   }
   bool empty() const noexcept { return size() == 0; }
 
-  // --- writers: under a lock of the program, not in a section. If memory is refused an insertion
-  // throws std::bad_alloc, and nothing has changed.
-  // Returns false if the key is there, and stays as it is.
+  // --- for writers: under the program's lock, and outside a section. If there is no memory, an
+  // insertion throws std::bad_alloc, and nothing has changed.
+  // Returns false, and changes nothing, if the key exists.
   bool insert(const Key& key, const Value& value) {
     if (node::find(root(), key, less_) != nullptr) return false;
     begin_update();
     show_root(update(memory_).inserted(root(), key, value, less_));
     return true;
   }
-  // Returns true if it is new, and false if it was there and has this value now.
+  // Returns true if the key is new, and false if it existed; it has this value now.
   bool insert_or_assign(const Key& key, const Value& value) {
     if (insert(key, value)) return true;
     begin_update();
     show_root(update(memory_).assigned(root(), key, value, less_));
     return false;
   }
-  // Returns false if it is not there. Throws nothing: if memory is refused it waits for readers,
-  // and uses their nodes.
+  // Returns false if the key does not exist. Throws nothing: if there is no memory, it waits for
+  // readers and uses the nodes that they release.
   bool erase(const Key& key) {
     if (node::find(root(), key, less_) == nullptr) return false;
     memory_.begin_erasure(most_nodes(size()));
     show_root(update(memory_).erased(root(), key, less_));
     return true;
   }
-  // For the writer itself, with either form; until its next update.
+  // For the writer itself, with either form. Valid until its next update.
   view exclusive() const noexcept { return view(root(), less_); }
 
-  // Gives back what no reader can look at any more; never waits.
+  // Frees what no reader can access any more. Never waits.
   void reclaim() { memory_.reclaim(); }
-  // Waits for the readers that are in a section now. No garbage is left then.
+  // Waits for readers that are in a section now. Then no garbage is left.
   void synchronize() { memory_.synchronize(); }
-  // An update that leaves more nodes than that waiting waits for readers. 0: none does.
+  // An update that would leave more garbage than this waits for readers. 0: no limit.
   void set_garbage_limit(std::uint64_t nodes) noexcept { memory_.set_limit(nodes); }
-  // So many nodes wait for a grace period together; at least 1.
+  // The number of nodes that wait for a grace period together; at least 1.
   void set_batch(std::uint64_t nodes) noexcept { memory_.set_batch(nodes); }
   bonsai_counts counts() const noexcept { return memory_.counts(); }
   static constexpr std::size_t node_bytes() noexcept { return sizeof(node); }
 
-  // Whether each subtree is in order, in balance and as large as it says; and the tree's height.
+  // For tests: whether each subtree is in order, balanced and of the recorded size; and the tree's
+  // height.
   bool is_whole(int& height) const {
     const node* last = nullptr;
     return bonsai::is_whole(static_cast<const node*>(root()), last, height, less_) &&
@@ -249,7 +251,7 @@ class bonsai_map {
     return entry{n->key.get(), n->value.get()};
   }
 
-  // An update makes at most three nodes on each level, and one.
+  // An update makes at most three nodes for each level, plus one.
   static std::uint64_t most_nodes(std::uint64_t size) noexcept {
     return 3 * static_cast<std::uint64_t>(height_bound(size) + 2);
   }
@@ -270,9 +272,9 @@ class bonsai_map {
   }
 
   memory memory_;
-  std::atomic<std::uint64_t> size_{0};  // not the machine's: it orders nothing
+  std::atomic<std::uint64_t> size_{0};  // not the platform's, because it orders nothing
   [[no_unique_address]] Less less_;
-  // An address. In a line of its own: a lookup needs no other one of the map.
+  // An address. In its own cache line, so that a lookup needs no other line of the map.
   alignas(64) typename P::template atomic<std::uint64_t> root_{};
 };
 

@@ -1,4 +1,5 @@
-// Deferred updates for structures that are written more often than read. C++20; needs no library.
+// Deferred updates for structures that are written more often than they are read. C++20; needs no
+// library.
 //
 //   struct mapping { lockswap::ldu_hook hook; ... };
 //   struct mappings {                              // the structure behind it, for one thread
@@ -17,28 +18,30 @@
 //   of_file.read([](const mappings& all) { ... }); // sees every update that was finished before
 //
 // Paper: "A Lightweight Log-based Deferred Concurrent Updates for Linux Kernel Scalability" (LDU).
-// Idea: an update is marked on its object and logged, which is the logical update. One that undoes
-//   what is still marked just takes the mark away. A reader first takes the lock as a writer and
-//   does what the logs say, the physical update; then it reads as readers do.
-//   Given a thread, an update goes to that thread's log (PLDU); without one, to the structure's own
-//   log (GLDU).
-// State: each structure has a bit for each thread: its log may hold something (an announcement).
-// Order: a reader sees what was finished before it began. A Dekker pair, all of it seq_cst:
-//     an update   1. adds to an empty log      2. looks whether its thread is announced, or does it
-//     a reader    1. takes the announcements   2. looks whether those threads' logs are empty
+// Idea: an update is marked on its object and logged, which is the logical update. An update that
+//   undoes one that is still marked only clears the mark. A reader first takes the lock as a writer
+//   and applies the logs, which are the physical updates. Then it reads as readers do.
+//   With a thread argument, an update goes to that thread's log (PLDU), and without one to the
+//   structure's own log (GLDU).
+// State: each structure has a bit for each thread, which says that its log may hold something (an
+//   announcement).
+// Order: a reader sees every update that was finished before it began. A Dekker pair, all of it
+//   seq_cst:
+//     an update   1. adds to an empty log      2. checks for its announcement, or makes it
+//     a reader    1. takes the announcements   2. checks whether those threads' logs are empty
 //   One of the two sees the other. A log that is not empty was announced before, and the reader
 //   that takes that announcement has yet to take the log.
-// The lock first, then the logs: a reader that finds nothing announced waits, by the lock, for the
-//   one that took the logs before it. (In the paper's figures 4 and 5 a log is taken before the
-//   lock, and such a reader misses what is on its way.)
-// Fairness: that of the lock. An update waits for it only where its log has twice `limit` objects.
-// Space: a structure's own log and that of each thread hold twice `limit` objects at most.
-// Contract: an object belongs to one structure. Its updates come one after the other, by turns, as
-//   with the structure itself. Between remove and insert it is changed or freed only after apply().
-//   No updates and reads of a structure within a read of it; insert, remove and free of the
-//   structure behind it make and end no structures and no threads' places.
-//   An exception of theirs ends the program (updates would be lost).
-// Deviations from the paper, and what LDU is not good for: structures/docs/ldu.md.
+// Lock before logs: a reader that finds nothing announced waits, through the lock, for the reader
+//   that took the logs before it. (In the paper's figures 4 and 5 a log is taken before the lock,
+//   so such a reader misses updates that are on their way.)
+// Fairness: that of the lock. An update waits for it only if its log has twice `limit` objects.
+// Space: a structure's own log and that of each thread hold at most twice `limit` objects.
+// Contract: an object belongs to one structure. Inserts and removes of an object alternate, one
+//   after the other, as with the structure itself. Between remove and insert the object may be
+//   changed or freed only after apply(). A read of a structure must not update or read the same
+//   structure. insert, remove and free of the structure behind it must not make or end structures
+//   or threads' registrations, and an exception from them ends the program (updates would be lost).
+// Deviations from the paper, and when not to use LDU: structures/docs/ldu.md.
 #pragma once
 
 #include <array>
@@ -64,7 +67,7 @@ concept ldu_structure = requires(S& s, typename S::object& o) {
   s.remove(o);
 };
 
-// A lock of a structure. If it has lock_shared and unlock_shared besides, readers use these.
+// The lock of a structure. Readers use lock_shared and unlock_shared if it has these.
 template <class L>
 concept ldu_lock = std::default_initializable<L> && requires(L& l) {
   l.lock();
@@ -96,7 +99,7 @@ class ldu final : ldu_parts::owner<P> {
       : logs_(of), number_(of.next_number()), structure_(std::forward<Args>(structure)...) {
     logs_.begin(*this);
   }
-  // Nobody uses it any more. What pends is done first.
+  // Nobody may use it any more. Pending updates are applied first.
   ~ldu() {
     logs_.guard();  // no thread is at one of its logs
     apply_all();
@@ -106,20 +109,21 @@ class ldu final : ldu_parts::owner<P> {
   ldu(const ldu&) = delete;
   ldu& operator=(const ldu&) = delete;
 
-  // --- updates: any thread, at any time but in a read of this structure. They take no lock, but
-  // where the log has grown to the limit. The cost: an exchange, two more if it is logged.
+  // --- updates: any thread, at any time except in a read of this structure. They take no lock
+  // unless the log has reached the limit. The cost is one exchange, and two more if the object is
+  // logged.
   void insert(thread& me, object& o) { update(&me, o, ldu_parts::kInsert, 0); }
   void remove(thread& me, object& o) { update(&me, o, ldu_parts::kRemove, 0); }
-  // Removes it, and frees it as soon as nobody looks at it.
+  // Removes the object, and frees it as soon as nobody can access it.
   void retire(thread& me, object& o) requires ldu_parts::frees<Structure> {
     update(&me, o, ldu_parts::kRemove, ldu_parts::kDead);
   }
-  // The same of an object that was removed, or never inserted.
+  // The same for an object that was removed already, or never inserted.
   void free(thread& me, object& o) requires ldu_parts::frees<Structure> {
     update(&me, o, 0, ldu_parts::kDead);
   }
 
-  // By the structure's own log, for threads without a place.
+  // Through the structure's own log, for threads that are not registered.
   void insert(object& o) { update(nullptr, o, ldu_parts::kInsert, 0); }
   void remove(object& o) { update(nullptr, o, ldu_parts::kRemove, 0); }
   void retire(object& o) requires ldu_parts::frees<Structure> {
@@ -129,8 +133,8 @@ class ldu final : ldu_parts::owner<P> {
     update(nullptr, o, 0, ldu_parts::kDead);
   }
 
-  // --- readers. For each object: updates that were finished before are seen; of those that run at
-  // the same time some may be seen and others not.
+  // --- readers. For each object they see updates that were finished before. Of those that run at
+  // the same time they may see some and not others.
   template <class F>
   decltype(auto) read(F&& look) {
     if (may_pend()) {
@@ -140,23 +144,24 @@ class ldu final : ldu_parts::owner<P> {
     const shared_hold hold(*this);
     return look(std::as_const(structure_));
   }
-  // With the lock as a writer, when everything has been applied.
+  // Called with the lock as a writer, when everything has been applied.
   template <class F>
   decltype(auto) exclusive(F&& change) {
     const exclusive_hold hold(*this);
     return change(structure_);
   }
-  // Afterwards objects that were removed before are in no log and not in the structure.
+  // Afterwards, objects that were removed before are neither in a log nor in the structure.
   void apply() { const exclusive_hold hold(*this); }
-  // What was done with objects since they were logged: of all logs, up to the last time that each
-  // was applied. By any thread, with the lock as a writer.
+  // Returns the counts of updates in all logs, up to the last time that each was applied. Any
+  // thread may call it. Takes the lock as a writer.
   ldu_counts counts() {
     const exclusive_hold hold(*this);
     return counts_.get();
   }
 
-  // A log that has so many objects is applied at the next update, if the lock is free; with twice
-  // as many the update waits for the lock. At least 1. Before the structure is used.
+  // A log that reaches this number of objects is applied by the next update if the lock is free. At
+  // twice this number the update waits for the lock. At least 1. Call this before the structure is
+  // used.
   void set_limit(std::uint32_t objects) noexcept { limit_ = objects; }
 
  private:
@@ -197,11 +202,12 @@ class ldu final : ldu_parts::owner<P> {
   };
 
   // --- logical updates
-  // The way into a log, for an object that stands in none.
+  // The path into a log, for an object that is in none.
   class entry {
    public:
     entry(ldu& to, thread* me) noexcept : to_(to), me_(me) {}
-    // The log is found first: that may apply another structure's, which makes updates, too.
+    // Finds the log first, because that may apply another structure's log, which makes updates,
+    // too.
     void begin() {
       slot_ = me_ != nullptr && me_->has_logs() ? to_.slot_of(*me_) : nullptr;
       if (slot_ != nullptr) {
@@ -239,11 +245,12 @@ class ldu final : ldu_parts::owner<P> {
     me.row_->counts.set(c);
   }
 
-  // This thread's slot. Null: it has another structure's log, which can't be applied now.
+  // Returns this thread's slot, or null if it has another structure's log that can't be applied
+  // now.
   slot* slot_of(thread& me) {
     slot& s = logs::slot_in(*me.row_, number_);
     if (s.is_of(*this)) return &s;
-    // What applying it did may have put a third structure's log there.
+    // Applying that log may have put a third structure's log there.
     const bool is_free = logs_.empty(s) && s.updates.is_empty_to_owner();
     return is_free && s.give_to(*this) ? &s : nullptr;
   }
@@ -265,7 +272,7 @@ class ldu final : ldu_parts::owner<P> {
     // seq_cst: the update's second step. release: what the log has; pairs with apply_all.
     if ((w.load(std::memory_order_seq_cst) & bit) == 0) w.fetch_or(bit, std::memory_order_release);
   }
-  // Counts an object before it can be taken; how many there are with it.
+  // Counts an object before it can be taken. Returns the number including this one.
   std::uint64_t pass_to_own() noexcept {
     std::uint64_t length = 0;
     // seq_cst: forks.hpp.
@@ -289,7 +296,7 @@ class ldu final : ldu_parts::owner<P> {
   // --- physical updates, under the lock
   bool try_apply(slot& s) override {
     if (!lock_.try_lock()) return false;
-    // Its thread is here, and no reader: nobody else takes from it.
+    // Its thread is here, and no reader is: nobody else takes from it.
     apply(s.updates.take());
     lock_.unlock();
     return true;
@@ -319,7 +326,7 @@ class ldu final : ldu_parts::owner<P> {
     return length;
   }
   bool may_pend() const noexcept {
-    // Relaxed: what was announced before this read began can't be overlooked. If it was taken
+    // relaxed: what was announced before this read began can't be missed. If it has been taken
     // since, the lock makes this reader wait for the one that took it.
     for (const word& w : announced_) {
       if (w.load(std::memory_order_relaxed) != 0) return true;
@@ -333,11 +340,11 @@ class ldu final : ldu_parts::owner<P> {
   void let_go() override { lock_.unlock(); }
   bool is_whole() override {
     const std::uint64_t added = chain::length(own_.head());
-    // seq_cst: the fork's second step. After the log, which grows only: nobody else takes from it.
+    // seq_cst: the fork's second step. After the log, which only grows: nobody else takes from it.
     return own_length_.load(std::memory_order_seq_cst) == added;
   }
   void renew() override {
-    // Relaxed: one thread. Others may have been turning back at the gate.
+    // relaxed: there is one thread. Others may have been turning back at the gate.
     own_length_.store(chain::length(own_.head()), std::memory_order_relaxed);
     new (&lock_) Lock{};
   }
@@ -349,7 +356,7 @@ class ldu final : ldu_parts::owner<P> {
   std::uint32_t limit_ = default_limit;
   std::array<word, (P::kThreads + 63) / 64> announced_{};
   ldu_parts::log<P> own_{};
-  word own_length_{};                              // with those that are on their way
+  word own_length_{};                              // includes those on their way
   typename P::template plain<ldu_counts> counts_;  // under the lock
   Lock lock_{};
   Structure structure_;

@@ -1,4 +1,4 @@
-// What the structures of these headers ask of the machine. The explorer has another one.
+// What the structures in these headers need from the machine. The explorer provides another one.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ struct real_machine {
    private:
     std::atomic<T> a_{};
   };
-  // Written by one thread while no other one can see it.
+  // Written by one thread while no other can see it.
   template <class T>
   class plain {
    public:
@@ -46,7 +46,7 @@ struct real_machine {
   static bool prepare_heavy_fence() noexcept {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   }
-  // A seq_cst fence in every thread of the process. Returns false if the kernel refused it.
+  // A seq_cst fence in every thread of the process. Returns false if the kernel rejects it.
   static bool heavy_fence() noexcept {
     full_fence();
     const bool done = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
@@ -56,15 +56,16 @@ struct real_machine {
   static void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
   static void full_fence() noexcept {
 #ifdef LOCKSWAP_TSAN
-    // ThreadSanitizer knows no fences. An update of one word for all is at least as much.
+    // ThreadSanitizer knows no fences. An update of one word that all threads share is at least as
+    // strong.
     static std::atomic<unsigned> word{0};
     word.fetch_add(1, std::memory_order_seq_cst);
 #else
     std::atomic_thread_fence(std::memory_order_seq_cst);
 #endif
   }
-  // Between two looks of a thread that waits: for the first few it gives its processor away, and
-  // then it sleeps for longer and longer, up to a millisecond.
+  // Called between two polls of a waiting thread. It first yields the processor, and then sleeps
+  // for longer and longer, up to a millisecond.
   static void step_aside(unsigned round = 0) noexcept {
     constexpr unsigned kYields = 16;
     constexpr unsigned kDoublings = 5;
@@ -93,7 +94,7 @@ struct real_machine {
       ::operator delete(p);
     }
   }
-  // Between the two no thread looks at what readers see of it. For the explorer, and for
+  // Between these two, no thread accesses the parts that readers see. For the explorer, and for
   // AddressSanitizer.
   template <class T>
   static void forbid([[maybe_unused]] T* p) noexcept {

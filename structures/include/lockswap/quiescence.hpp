@@ -1,26 +1,26 @@
-// Read-copy-update for bonsai.hpp and structures like it: which threads may still look at a node
-// that was taken out. C++20; needs no library.
+// Read-copy-update for bonsai.hpp and similar structures: it knows which threads may still access a
+// node that was removed. C++20; needs no library.
 //
 //   lockswap::quiescence<> domain;                      // for any number of structures
 //   thread_local lockswap::quiescence<>::reader me(domain);
 //   { const lockswap::quiescence<>::section inside(me); ... }   // what is met here stays until }
 //
-// Idea: as in src/reclaim/epoch.h. A clock for the domain; each reader shows since when it is in a
-//   section (0: it is in none). A period is closed by moving the clock; it is over when every
-//   reader that shows an earlier time has left.
+// Idea: as in src/reclaim/epoch.h. The domain has a clock, and each reader publishes since when it
+//   has been in a section (0: it is in none). Moving the clock closes a period, which is over when
+//   every reader with an earlier time has left its section.
 // Order: a Dekker pair, with a seq_cst fence on both sides:
 //     a section   1. stores its time     fence   2. loads the structure's root
 //     a period    1. a root was stored   fence   2. loads the times
-//   One of the two sees the other. A reader that shows a later time than the period's has read the
-//   clock as it was moved, after all that was taken out before.
-//   The reader's fence is left to the kernel (membarrier) where there is one; with fences::full,
-//   or where there is none, readers run it themselves.
-// Readers: a list, under a guard that a period only tries for. So the record of a reader that ends
-//   leaves the list and is freed, and periods look at the readers that there are.
-// Cost: a section is a load and two stores; a section never waits. A period is one call of the
-//   kernel, and once a look at each reader. A reader that begins or ends waits for such a look.
-// Limits: not across fork. If a seccomp filter forbids membarrier after the domain was made, no
-//   period is over any more; fences::full is for programs that set such filters.
+//   One of the two sees the other. A reader with a later time than the period's has read the clock
+//   after it was moved, so after everything that was removed before.
+//   The kernel (membarrier) runs the reader's fence if it can. Otherwise, or with fences::full,
+//   readers run it themselves.
+// Readers: a list under a guard, which a period only tries to take. So when a reader ends, its
+//   record is removed and freed, and periods check only the readers that exist.
+// Cost: a section takes a load and two stores, and never waits. A period takes one system call, and
+//   one check of each reader. A reader that begins or ends waits for such a check.
+// Limits: not usable across fork. If a seccomp filter forbids membarrier after the domain was made,
+//   no period ends any more. Programs that install such filters should use fences::full.
 #pragma once
 
 #include <atomic>
@@ -39,21 +39,21 @@ class quiescence {
   using word = typename P::template atomic<std::uint64_t>;
   struct alignas(64) record {
     word began{};
-    typename P::template plain<std::uint64_t> depth;  // sections of this reader, one in another
+    typename P::template plain<std::uint64_t> depth;  // of nested sections of this reader
     // Under the guard.
     typename P::template plain<record*> next;
     typename P::template plain<record*> previous;
   };
 
  public:
-  // A thread's place; made, used and ended by that thread, before the domain ends.
+  // A thread's registration. That thread makes, uses and ends it, before the domain ends.
   class reader {
    public:
     explicit reader(quiescence& of) : of_(of), me_(of.add()) {}
     ~reader() { of_.drop(me_); }
     reader(const reader&) = delete;
     reader& operator=(const reader&) = delete;
-    // A section without an object of its own, as std::rcu_domain's and for std::scoped_lock.
+    // A section without its own object, like std::rcu_domain's, for std::scoped_lock.
     void lock() noexcept { of_.enter(*me_); }
     void unlock() noexcept { of_.leave(*me_); }
 
@@ -77,32 +77,32 @@ class quiescence {
 
   struct period {
     std::uint64_t end = 0;
-    record* unseen = nullptr;   // from here on readers may be in a section since before the end
-    std::uint64_t dropped = 0;  // when that was found out
+    record* unseen = nullptr;   // readers from here on may be in a section since before the end
+    std::uint64_t dropped = 0;  // the value of dropped_ at that time
     bool fenced = false;
     bool looked = false;
   };
 
   explicit quiescence(fences f = fences::asymmetric)
       : asymmetric_(f == fences::asymmetric && P::prepare_heavy_fence()) {}
-  // No reader is left.
+  // No reader may be left.
   ~quiescence() = default;
   quiescence(const quiescence&) = delete;
   quiescence& operator=(const quiescence&) = delete;
 
-  // What was taken out before, by this thread or under the same lock, belongs to this period.
+  // Closes a period. It covers what was removed before, by this thread or under the same lock.
   period close() noexcept {
     period p;
-    // release: what was taken out; pairs with begin.
+    // release: what was removed; pairs with begin.
     p.end = clock_.fetch_add(1, std::memory_order_release) + 1;
     return p;
   }
-  // Whether no reader is in a section since before the period's end. Never waits: also returns
-  // false while another thread looks, or a reader begins or ends.
+  // Returns whether no reader has been in a section since before the period's end. Never waits, so
+  // it also returns false while another thread checks, or while a reader begins or ends.
   bool is_over(period& p) noexcept {
     if (!p.fenced && !fence(p)) return false;
     if (!try_guard()) return false;
-    // A reader that is added later begins behind the fence.
+    // A reader that is added later begins after the fence.
     if (!p.looked || p.dropped != dropped_.get()) p.unseen = first_.get();
     p.looked = true;
     p.dropped = dropped_.get();
@@ -112,7 +112,7 @@ class quiescence {
     unguard();
     return over;
   }
-  // Not in a section.
+  // Must not be called in a section.
   void wait(period& p) noexcept {
     for (unsigned round = 0; !is_over(p); ++round)
       P::step_aside(round);
@@ -130,7 +130,7 @@ class quiescence {
     return true;
   }
   static bool has_left(const record& r, const period& p) noexcept {
-    // acquire: pairs with begin and end; what the reader read comes before the node's next use.
+    // acquire: pairs with begin and end; what the reader read comes before the node is reused.
     const std::uint64_t began = r.began.load(std::memory_order_acquire);
     if (began != 0 && began <= p.end) return false;
     return true;
@@ -147,7 +147,8 @@ class quiescence {
     if (left == 0) end(me);
   }
   void begin(record& me) noexcept {
-    // acquire: what was taken out before close moved the clock. An old time keeps more than needed.
+    // acquire: what was removed before close moved the clock. With an old time more is kept than
+    // necessary.
     const std::uint64_t now = clock_.load(std::memory_order_acquire) + 1;
     // release: the reads of this thread's last section, if is_over sees this one.
     me.began.store(now, std::memory_order_release);
@@ -158,7 +159,8 @@ class quiescence {
     }
   }
   void end(record& me) noexcept {
-    me.began.store(0, std::memory_order_release);  // the reads of the section; pairs with is_over
+    // release: the section's reads; pairs with is_over.
+    me.began.store(0, std::memory_order_release);
   }
 
   // --- the list of readers
@@ -170,7 +172,7 @@ class quiescence {
     for (unsigned round = 0; !try_guard(); ++round)
       P::step_aside(round);
   }
-  // release: the list, and what the readers read that have ended.
+  // release: the list, and what readers that have ended have read.
   void unguard() noexcept { guard_.store(0, std::memory_order_release); }
 
   record* add() {
@@ -197,14 +199,14 @@ class quiescence {
     P::template give<record>(r);
   }
 
-  // In a line that changes once a period: each section reads it.
+  // In a line that changes only once a period, because each section reads it.
   alignas(64) const bool asymmetric_;
   word clock_{};
-  // In another one: what looks at readers, and readers that begin or end, write to it.
+  // In a separate line, which checks, and readers that begin or end, write to.
   alignas(64) word guard_{};
   // Under the guard.
   typename P::template plain<record*> first_;
-  typename P::template plain<std::uint64_t> dropped_;  // readers that have ended
+  typename P::template plain<std::uint64_t> dropped_;  // the number of readers that have ended
 };
 
 }  // namespace lockswap

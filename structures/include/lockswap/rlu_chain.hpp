@@ -1,6 +1,6 @@
 // Parts of the sets of rlu_list.hpp, rlu_hash.hpp, rlu_double_list.hpp, rlu_resizable_hash.hpp and
-// rlu_citrus.hpp: objects that are parts of something larger, entries, functions that are sections
-// of their own, and chains of nodes.
+// rlu_citrus.hpp: objects inside something larger, entries, functions that are their own sections,
+// and chains of nodes.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@
 
 namespace lockswap::rlu {
 
-// What compares, and what spreads, the items of a set. Each may have a state.
+// What compares or hashes the items of a set. Each may have a state.
 template <class F, class T>
 concept order_of = std::strict_weak_order<const F&, const T&, const T&>;
 template <class F, class T>
@@ -25,9 +25,9 @@ concept hash_of = requires(const F& f, const T& item) {
   { f(item) } -> std::convertible_to<std::size_t>;
 };
 
-// An object that is a part of something larger, as the head of a chain: it is not allocated or
-// freed by itself. What it is a part of may go when no section can see it any more, and when
-// nothing that was done to it is deferred.
+// An object inside something larger, such as the head of a chain, which is not allocated or freed
+// by itself. What contains it may be freed when no section can see it any more, and when none of
+// its changes is deferred.
 template <class T>
 requires object<T>
 class embedded {
@@ -43,8 +43,8 @@ class embedded {
   alignas(16) T object_{};  // right behind its header
 };
 
-// An item that is to be inserted, with its node. Made before the section that inserts it, since the
-// section may be aborted and run again; not used by two threads at once.
+// An item that will be inserted, with its node. It is made before the section that inserts it,
+// because that section may be aborted and run again. Two threads must not use it at once.
 template <class Node, class T>
 class entry {
  public:
@@ -52,11 +52,11 @@ class entry {
   entry(const entry&) = delete;
   entry& operator=(const entry&) = delete;
   ~entry() { discard(node_); }
-  // To be called when the section has been committed that inserted it.
+  // Must be called when the section that inserted it has been committed.
   void inserted() noexcept { node_ = nullptr; }
 
   [[nodiscard]] const T& item() const noexcept { return item_; }
-  // The same one until inserted(). Throws std::bad_alloc.
+  // Returns the same node until inserted() is called. Throws std::bad_alloc.
   [[nodiscard]] Node* node() {
     if (node_ == nullptr) {
       node_ = make<Node>();
@@ -81,8 +81,8 @@ class reading {
   reading& operator=(const reading&) = delete;
 };
 
-// Before a whole structure is freed. In a section that would be a wait for itself, so the process
-// ends with a line, as by a std::thread that is destroyed before it is joined.
+// Called before a whole structure is freed. In a section this would wait for itself, so the process
+// ends with a message, as it does if a joinable std::thread is destroyed.
 inline void let_all_take_effect() noexcept {
   if ((lockswap_rlu_flush_all)() != 0)
     lockswap_rlu_check(LOCKSWAP_RLU_AT_WAIT, nullptr, __FILE__, __LINE__);
@@ -93,7 +93,7 @@ inline std::uint32_t mixed(std::size_t hash) noexcept {
   return static_cast<std::uint32_t>((std::uint64_t{hash} * 0x9E3779B97F4A7C15u) >> 32);
 }
 
-// Where a link is: the head of a chain, or a node.
+// What contains a link: the head of a chain, or a node.
 struct joint {
   link<joint> next;
 };
@@ -102,14 +102,14 @@ struct node_of : joint {
   T item{};
 };
 
-// The item of a position, or of a node; nullptr if there is none.
+// Returns the item of a position or a node, or nullptr if there is none.
 template <class Position>
 auto item_at(const Position& p) noexcept -> decltype(&p.at->item) {
   return p.found ? &p.at->item : nullptr;
 }
 
-// A place in a chain, as a section sees it: `at` is the node looked for, or what follows if it is
-// not there (`found` is false; at the chain's end `at` is null); `before` links to `at`.
+// A place in a chain, as a section sees it: `at` is the node that was searched for or, if `found`
+// is false, what follows its place (null at the chain's end). `before` links to `at`.
 template <class T>
 struct position {
   joint* before;
@@ -117,8 +117,8 @@ struct position {
   bool found;
 };
 
-// What can be done with a chain from its head, in a section. Two changes of one link meet at the
-// place that has it: an insertion locks `before`, a removal locks that and the node.
+// Operations on a chain from its head, in a section. Two changes of one link conflict at what
+// contains it: an insertion locks `before`, and a removal locks `before` and the node.
 template <class T>
 class chain {
  public:
@@ -127,7 +127,7 @@ class chain {
 
   static node* after(const joint* p) noexcept { return static_cast<node*>(p->next.read()); }
 
-  // In a chain that is sorted by `less`.
+  // For a chain that is sorted by `less`.
   template <class Less>
   static position<T> find_sorted(joint* head, const T& item, const Less& less) {
     joint* before = dereference(head);
@@ -138,7 +138,7 @@ class chain {
     }
     return {before, at, at != nullptr && !less(item, at->item)};
   }
-  // In any chain.
+  // For any chain.
   template <class Equal>
   static position<T> find_any(joint* head, const T& item, const Equal& equal) {
     joint* before = dereference(head);
@@ -179,7 +179,7 @@ class chain {
     for (const node* n = after(dereference(head)); n != nullptr; n = after(n))
       f(n->item);
   }
-  // When nobody else looks at it and nothing is deferred.
+  // Called when nobody else can access it and nothing is deferred.
   static void discard_all(joint* head) noexcept {
     for (joint* n = head->next.get(); n != nullptr;) {
       joint* const next = n->next.get();
@@ -209,11 +209,11 @@ std::optional<bool> clear_chain(section& here, joint* head) {
 
 }  // namespace detail
 
-// What a set has beside its functions for a section of the caller's: the same, each as a section of
-// its own. Those that change something throw std::system_error (EDEADLK) in a section, and
-// std::bad_alloc; nothing has changed then.
+// A set's functions without a section argument: each runs the one with a section in its own
+// section. Those that change something throw std::system_error (EDEADLK) in a section, and
+// std::bad_alloc; then nothing has changed.
 //
-// The set has look(item): the item that is there and compares equal, or nullptr; and `domain_`.
+// The set must have look(item), which returns the equal item or nullptr, and `domain_`.
 template <class Set, class T>
 class set_functions {
  public:
@@ -221,23 +221,23 @@ class set_functions {
     const detail::reading here;
     return self().look(item) != nullptr;
   }
-  // The item that is there and compares equal.
+  // Returns the item in the set that compares equal.
   [[nodiscard]] std::optional<T> find(const T& item) const {
     const detail::reading here;
     return copy_of(self().look(item));
   }
-  // How many items one state of the set has. Cost: a walk; a count would be what all changes meet
-  // at.
+  // Returns the number of items in one state of the set. This takes a walk, because all changes
+  // would conflict at a counter.
   [[nodiscard]] std::size_t size() const {
     std::size_t n = 0;
     self().for_each([&n](const T&) { ++n; });
     return n;
   }
-  // Returns false if it is there already, and stays as it is.
+  // Returns false, and changes nothing, if the item is there already.
   bool insert(const T& item, detail::place at = detail::place::current()) {
     return insert_by(item, at, [this](section& here, auto& e) { return self().insert(here, e); });
   }
-  // Returns false if it was there, and is now this one.
+  // Returns false if an equal item was there, which this one has replaced.
   bool insert_or_assign(const T& item, detail::place at = detail::place::current()) {
     return insert_by(item, at,
                      [this](section& here, auto& e) { return self().insert_or_assign(here, e); });
@@ -246,16 +246,16 @@ class set_functions {
   bool remove(const T& item, detail::place at = detail::place::current()) {
     return update([&](section& here) { return self().remove(here, item); }, at);
   }
-  // The same, as the standard's sets call it.
+  // The same, under the name that the standard's sets use.
   bool erase(const T& item, detail::place at = detail::place::current()) {
     return remove(item, at);
   }
-  // At one moment for all others.
+  // Atomic for all other threads.
   void clear(detail::place at = detail::place::current()) {
     update([&](section& here) { return self().clear(here); }, at);
   }
 
-  // In the caller's section.
+  // Work in the caller's section.
   [[nodiscard]] bool contains(const section&, const T& item) const {
     return self().look(item) != nullptr;
   }
@@ -266,7 +266,7 @@ class set_functions {
  protected:
   explicit set_functions(domain* of) noexcept : domain_(of) {}
   ~set_functions() = default;
-  // What the section changes here is deferred as far as the set's domain says.
+  // The section's changes here are deferred at most as far as the set's domain allows.
   void join(const section& here) const noexcept { here.join(domain_); }
 
  private:

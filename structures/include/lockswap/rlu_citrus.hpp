@@ -3,14 +3,14 @@
 //
 // Papers: M. Arbel, H. Attiya, "Concurrent updates with RCU: search tree as an example" (PODC
 //   2014); Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.5.
-// Idea: an update locks the nodes whose links it changes, and those that it takes out. So two
-//   updates that decide by the same link meet at the node that has it: where an insertion goes is
-//   an empty link of the node it locks, and it stays the place for its item unless a removal moves
-//   that node (a successor), which locks it.
-// Deviations: none of the RCU tree's marks and tags is there, as in the paper's listing 4; that one
-//   does not lock the node before the removed one in the lines shown.
+// Idea: an update locks the nodes whose links it changes, and the nodes that it removes. So two
+//   updates that decide by the same link conflict at the node that has it. An insertion uses an
+//   empty link of the node that it locks, and that link stays the right one for its item unless a
+//   removal moves the node (as a successor), which locks it.
+// Deviations: none of the RCU tree's marks and tags is needed, as in the paper's listing 4. The
+//   lines shown there don't lock the node before the removed one.
 //
-// Each function is a section of its own, or a part of the one that is given: see rlu_list.hpp.
+// Each function is its own section, or a part of the section that is passed: see rlu_list.hpp.
 #pragma once
 
 #include <functional>
@@ -46,11 +46,11 @@ class citrus : public set_functions<citrus<T, Less>, T> {
   explicit citrus(domain& of, Less less = {}) : own(&of), less_(std::move(less)) {}
   citrus(const citrus&) = delete;
   citrus& operator=(const citrus&) = delete;
-  // Not in a section. No other thread uses the tree any more.
+  // Must not be called in a section. No other thread may use the tree any more.
   ~citrus() {
     detail::let_all_take_effect();
     for (node* n = root_.get()->child[0].get(); n != nullptr;) {
-      // Without a stack: a left child goes to the top until there is none.
+      // Needs no stack: each left child is moved to the top until there is none.
       if (node* const l = n->child[0].get(); l != nullptr) {
         n->child[0] = l->child[1];
         l->child[1] = n;
@@ -63,7 +63,7 @@ class citrus : public set_functions<citrus<T, Less>, T> {
     }
   }
 
-  // f(item), in order, of one state of the tree. Throws std::bad_alloc.
+  // Calls f(item) for each item, in order, for one state of the tree. Throws std::bad_alloc.
   template <class F>
   void for_each(F f) const {
     const detail::reading here;
@@ -73,7 +73,7 @@ class citrus : public set_functions<citrus<T, Less>, T> {
            return true;
          });
   }
-  // The same of the items from `first` on that are less than `end`.
+  // The same for the items from `first` on that are less than `end`.
   template <class F>
   void for_each_between(const T& first, const T& end, F f) const {
     const detail::reading here;
@@ -85,7 +85,7 @@ class citrus : public set_functions<citrus<T, Less>, T> {
          });
   }
 
-  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
+  // Works in the caller's section. Returns nothing if the caller must abort it and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     const place p = at(fresh.item());
@@ -132,7 +132,7 @@ class citrus : public set_functions<citrus<T, Less>, T> {
   }
 
  private:
-  // Where an item is (`at`), or would be: the link `side` of `parent`.
+  // Where an item is (`at`), or would be: at link `side` of `parent`.
   struct place {
     fork* parent;
     int side;
@@ -163,8 +163,8 @@ class citrus : public set_functions<citrus<T, Less>, T> {
     const node* const n = at(item).at;
     return n != nullptr ? &n->item : nullptr;
   }
-  // f(node) for those whose items are not left out, in order, while it returns true. Whether it
-  // always has. is_left_out(item): and so are all before it.
+  // Calls f(node) in order while it returns true, and returns whether it always has. Skips items
+  // for which is_left_out(item) is true; it must be true for all items before them, too.
   template <class Out, class F>
   bool walk(const Out& is_left_out, const F& f) const {
     std::vector<const node*> path;

@@ -3,10 +3,10 @@
 //
 // Paper: Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.6: what RCU cannot do, since
 // an insertion there changes one link and then the other.
-// Each function is a section of its own, or a part of the one that is given: see rlu_list.hpp.
+// Each function is its own section, or a part of the section that is passed: see rlu_list.hpp.
 //
-// Idea: a ring with one place, `ends_`, that is no item. An insertion locks the two places between
-// which it goes, a removal those two and the node.
+// Idea: a ring with one place, `ends_`, that is not an item. An insertion locks the two places
+// between which it inserts, and a removal locks these two and the node.
 #pragma once
 
 #include <functional>
@@ -41,7 +41,7 @@ class double_list : public set_functions<double_list<T, Less>, T> {
   explicit double_list(domain& of, Less less = {}) : double_list(&of, std::move(less)) {}
   double_list(const double_list&) = delete;
   double_list& operator=(const double_list&) = delete;
-  // Not in a section. No other thread uses the list any more.
+  // Must not be called in a section. No other thread may use the list any more.
   ~double_list() {
     detail::let_all_take_effect();
     for (place* p = ends_.get()->next.get(); p != ends_.get();) {
@@ -51,7 +51,7 @@ class double_list : public set_functions<double_list<T, Less>, T> {
     }
   }
 
-  // From the last item on.
+  // The same, searching from the last item.
   [[nodiscard]] bool contains_from_end(const T& item) const {
     const detail::reading here;
     const link<place>* l = &dereference(ends_.get())->prev;
@@ -62,12 +62,12 @@ class double_list : public set_functions<double_list<T, Less>, T> {
     }
     return false;
   }
-  // f(item), of one state of the list, from the first to the last item.
+  // Calls f(item) for each item of one state of the list, from the first to the last.
   template <class F>
   void for_each(F f) const {
     walk(f, &place::next);
   }
-  // From the last to the first one.
+  // The same, from the last to the first.
   template <class F>
   void for_each_from_end(F f) const {
     walk(f, &place::prev);
@@ -83,7 +83,7 @@ class double_list : public set_functions<double_list<T, Less>, T> {
     }
   }
 
-  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
+  // Works in the caller's section. Returns nothing if the caller must abort it and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     place* const after = at_or_after(fresh.item());

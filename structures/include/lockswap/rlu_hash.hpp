@@ -1,8 +1,8 @@
-// A hash table with a sorted list for each bucket, under Read-Log-Update (rlu.h). The number of
-// buckets is fixed; rlu_resizable_hash.hpp has one that grows and shrinks. C++20.
+// A hash table with a sorted list in each bucket, under Read-Log-Update (rlu.h). The number of
+// buckets is fixed; rlu_resizable_hash.hpp has a table that grows and shrinks. C++20.
 //
 // Paper: Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.2.
-// Each function is a section of its own, or a part of the one that is given: see rlu_list.hpp.
+// Each function is its own section, or a part of the section that is passed: see rlu_list.hpp.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class hash_set : public set_functions<hash_set<T, Hash, Less>, T> {
       : hash_set(&of, buckets, std::move(hash), std::move(less)) {}
   hash_set(const hash_set&) = delete;
   hash_set& operator=(const hash_set&) = delete;
-  // Not in a section. No other thread uses the table any more.
+  // Must not be called in a section. No other thread may use the table any more.
   ~hash_set() {
     detail::let_all_take_effect();
     for (std::size_t i = 0; i < buckets_; ++i)
@@ -46,7 +46,7 @@ class hash_set : public set_functions<hash_set<T, Hash, Less>, T> {
   }
   [[nodiscard]] std::size_t buckets() const noexcept { return buckets_; }
 
-  // f(item), in no order, of one state of the table.
+  // Calls f(item) for each item, in no particular order, for one state of the table.
   template <class F>
   void for_each(F f) const {
     const detail::reading here;
@@ -54,7 +54,7 @@ class hash_set : public set_functions<hash_set<T, Hash, Less>, T> {
       chain::for_each(heads_[i].get(), f);
   }
 
-  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
+  // Works in the caller's section. Returns nothing if the caller must abort it and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     const auto p = at(fresh.item());

@@ -1,5 +1,5 @@
-// A sorted list of items, each at most once, under Read-Log-Update (rlu.h): readers never wait, and
-// threads that change different parts of it do not meet. C++20.
+// A sorted list of unique items, under Read-Log-Update (rlu.h): readers never wait, and threads
+// that change different parts of the list don't conflict. C++20.
 //
 // Paper: Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.1.
 //
@@ -7,9 +7,9 @@
 //   odd.insert(3);
 //   bool there = odd.contains(3);
 //
-// Each function is a section of its own, so none that changes something is called in a section, as
-// in a walk: it throws. Several changes become one, for several structures too, if
-// a section is given: other threads see all of them or none.
+// Each function is its own section, so the ones that change something must not be called in a
+// section, such as a walk: they throw. If a section is passed, several changes become one, even of
+// several structures: other threads see all of them or none.
 //
 //   lockswap::rlu::list<int>::entry four(4);
 //   using lockswap::rlu::section;
@@ -20,10 +20,10 @@
 //   });
 //   if (moved) four.inserted();
 //
-// Items are copied byte by byte (the concept `object`), and compared by Less, which may look at a
-// part of them: then it is a map.
-// Thread-safe but for constructor and destructor. In a domain with deferral other threads see a
-// change later; each section sees one state of all structures.
+// Items are copied byte by byte (the concept `object`), and compared by Less, which may compare
+// only a part of them, so this can be a map.
+// Thread-safe, except for the constructor and destructor. In a domain with deferral other threads
+// see a change later, but each section sees one state of all structures.
 #pragma once
 
 #include <functional>
@@ -52,19 +52,19 @@ class list : public set_functions<list<T, Less>, T> {
   explicit list(domain& of, Less less = {}) : own(&of), less_(std::move(less)) {}
   list(const list&) = delete;
   list& operator=(const list&) = delete;
-  // Not in a section. No other thread uses the list any more.
+  // Must not be called in a section. No other thread may use the list any more.
   ~list() {
     detail::let_all_take_effect();
     chain::discard_all(head_.get());
   }
 
-  // f(item), in order, of one state of the list.
+  // Calls f(item) for each item, in order, for one state of the list.
   template <class F>
   void for_each(F f) const {
     const detail::reading here;
     chain::for_each(head_.get(), f);
   }
-  // The same of the items from `first` on that are less than `end`.
+  // The same for the items from `first` on that are less than `end`.
   template <class F>
   void for_each_between(const T& first, const T& end, F f) const {
     const detail::reading here;
@@ -72,7 +72,7 @@ class list : public set_functions<list<T, Less>, T> {
       f(n->item);
   }
 
-  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
+  // Works in the caller's section. Returns nothing if the caller must abort it and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     const auto p = at(fresh.item());

@@ -1,5 +1,5 @@
-// liburcu (0.13 or later) as the grace period of bonsai.hpp and structures like it: for programs
-// whose readers are liburcu's already. C++20; link with the flavour that is used, and with threads.
+// liburcu (0.13 or later) as the grace period of bonsai.hpp and similar structures, for programs
+// whose readers use liburcu already. C++20; link with the flavour that is used, and with threads.
 //
 //   using domain = lockswap::urcu_domain<lockswap::urcu::memb>;      // or mb, qsbr, bp
 //   domain readers;
@@ -7,16 +7,17 @@
 //   thread_local domain::reader me(readers);                         // registers the thread, or:
 //   thread_local domain::reader me(readers, lockswap::urcu::registered);   // the program has
 //
-// With _LGPL_SOURCE before the first header of liburcu sections are inlined, on liburcu's terms.
+// If _LGPL_SOURCE is defined before liburcu's first header, sections are inlined, on liburcu's
+// terms.
 //
-// Idea: a section is liburcu's. Periods may not make an update wait, and call_rcu asks a thread to
-//   be registered; so a thread of the domain's own calls synchronize_rcu, for all periods that were
-//   closed since it did so last.
-// Order: what was taken out is passed to that thread by the mutex, and what readers did passes
-//   through synchronize_rcu and `over_`; between readers and it the fences are liburcu's.
-// qsbr: a section is nothing there. A registered thread says for itself when it looks at nothing,
-//   by urcu_qsbr_quiescent_state, never in a section, or goes offline; until then no period ends.
-// Limits: not across fork. A domain ends when the readers in a section have left it.
+// Idea: a section is liburcu's. Periods must not make an update wait, and call_rcu requires a
+//   registered thread. So the domain has its own thread, which calls synchronize_rcu for all
+//   periods that have been closed since its last call.
+// Order: the mutex passes what was removed to that thread. What readers did passes through
+//   synchronize_rcu and `over_`. Between readers and synchronize_rcu the fences are liburcu's.
+// qsbr: a section does nothing there. A registered thread itself reports when it accesses nothing,
+// outside a section, by urcu_qsbr_quiescent_state, or goes offline. Until then no period ends.
+// Limits: not usable across fork. A domain ends after readers in a section have left it.
 #pragma once
 
 #include <atomic>
@@ -37,7 +38,7 @@ namespace lockswap {
 
 namespace urcu {
 
-// A flavour: what a domain needs of it.
+// A flavour: the functions that a domain needs.
 #define LOCKSWAP_URCU_FLAVOUR(name)                                                 \
   struct name {                                                                     \
     static void read_lock() noexcept { urcu_##name##_read_lock(); }                 \
@@ -60,14 +61,14 @@ inline constexpr registered_t registered{};
 template <class Flavour>
 class urcu_domain {
  public:
-  // A thread's place; made, used and ended by that thread, before the domain ends. The first one of
-  // a thread registers it with liburcu, and the last one ends that.
+  // A thread's registration. That thread makes, uses and ends it, before the domain ends. A
+  // thread's first one registers it with liburcu, and its last one unregisters it.
   class reader {
    public:
     explicit reader(urcu_domain& of) : of_(of), registers_(true) {
       if (own_registrations++ == 0) Flavour::register_thread();
     }
-    // The thread is registered, and stays so for longer.
+    // For a thread that is registered already, and stays registered for longer.
     reader(urcu_domain& of, urcu::registered_t) noexcept : of_(of), registers_(false) {}
     ~reader() {
       if (registers_ && --own_registrations == 0) Flavour::unregister_thread();
@@ -102,7 +103,7 @@ class urcu_domain {
   };
 
   urcu_domain() {
-    // Signals are the program's threads'.
+    // Signals are left to the program's threads.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -115,7 +116,7 @@ class urcu_domain {
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
-  // No reader is left.
+  // No reader may be left.
   ~urcu_domain() {
     {
       const std::lock_guard lock(mutex_);
@@ -127,7 +128,7 @@ class urcu_domain {
   urcu_domain(const urcu_domain&) = delete;
   urcu_domain& operator=(const urcu_domain&) = delete;
 
-  // What was taken out before, by this thread or under the same lock, belongs to this period.
+  // Closes a period. It covers what was removed before, by this thread or under the same lock.
   period close() noexcept {
     period p;
     {
@@ -143,7 +144,7 @@ class urcu_domain {
     if (!p.over && over_.load(std::memory_order_acquire) >= p.number) ends(p);
     return p.over;
   }
-  // Not in a section. A thread of qsbr that is registered is offline meanwhile.
+  // Must not be called in a section. A registered thread of qsbr is offline meanwhile.
   void wait(period& p) noexcept {
     if (is_over(p)) return;
     Flavour::synchronize();
@@ -165,9 +166,10 @@ class urcu_domain {
     }
   }
 
-  // ThreadSanitizer does not see into liburcu: that a section comes before the end of a period is
-  // said here. It still sees a node that is used again while a reader is in a section. The place is
-  // nobody else's: what is said at a mutex or an atomic is forgotten at its next release.
+  // ThreadSanitizer can't see into liburcu, so this tells it that a section comes before the end of
+  // a period. It still detects that a node is reused while a reader is in a section. The address is
+  // used for nothing else, because what is said about a mutex or an atomic is forgotten at its next
+  // release.
 #ifdef LOCKSWAP_TSAN
   char ended_;
   void section_ends() noexcept { __tsan_release(&ended_); }
@@ -182,7 +184,7 @@ class urcu_domain {
 
   std::mutex mutex_;
   std::condition_variable wanted_;
-  std::uint64_t closed_ = 0;  // periods; under the mutex
+  std::uint64_t closed_ = 0;  // number of periods; under the mutex
   bool ends_ = false;         // under the mutex
   std::atomic<std::uint64_t> over_{0};
   std::thread waiter_;

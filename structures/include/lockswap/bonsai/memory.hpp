@@ -1,17 +1,17 @@
-// The memory of a Bonsai tree's nodes (lockswap/bonsai.hpp). One thread at a time uses it.
+// The memory of a Bonsai tree's nodes (lockswap/bonsai.hpp). Used by one thread at a time.
 //
 //     a node goes               when
 //     spare    -> the tree      an update makes it (make)
-//     the tree -> taken         the update has taken it out, and readers may see it (drop)
-//     the tree -> spare         the same of one that no reader has seen
-//     taken    -> open          what takes the update's place can be seen (end_update)
+//     the tree -> taken         the update has removed it, and readers may see it (drop)
+//     the tree -> spare         the same for a node that no reader has seen
+//     taken    -> open          the update's result is visible (end_update)
 //     open     -> closed        there are enough of them, and the last period is over
 //     closed   -> spare         the period is over
 //     spare    -> the system    there are many
-// Some more are in reserve, for an erasure that gets no memory.
+// Some more are kept in reserve, for an erasure that gets no memory.
 //
-// Steps: a node was made in a step; no reader has seen the nodes of the current one. What shows
-//   nodes begins a new step.
+// Steps: each node has the step in which it was made, and no reader has seen the nodes of the
+// current step. Publishing nodes begins a new step.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ namespace lockswap {
 
 // Counts of a tree since it was made. Only a writer may read them.
 struct bonsai_counts {
-  std::uint64_t updates = 0;  // that changed something
-  std::uint64_t garbage = 0;  // nodes that were taken out
+  std::uint64_t updates = 0;  // those that changed something
+  std::uint64_t garbage = 0;  // nodes that were removed
   std::uint64_t single_rotations = 0;
   std::uint64_t double_rotations = 0;
-  std::uint64_t waiting = 0;  // nodes taken out whose grace period is not over
+  std::uint64_t waiting = 0;  // removed nodes whose grace period is not over
   std::uint64_t most_waiting = 0;
-  std::uint64_t spare = 0;  // nodes that lie ready
+  std::uint64_t spare = 0;  // free nodes that are kept
 };
 
 namespace bonsai {
@@ -65,17 +65,17 @@ class memory {
   memory(const memory&) = delete;
   memory& operator=(const memory&) = delete;
 
-  // The update makes `nodes` nodes at most, and leaves as many in reserve as an erasure may need.
-  // Throws std::bad_alloc; nothing has changed then.
+  // The update will make at most `nodes` nodes, and must leave as many in reserve as an erasure may
+  // need. Throws std::bad_alloc, and then nothing has changed.
   void begin_update(std::uint64_t nodes, std::uint64_t for_erasure) {
     while (reserve_.count < for_erasure)
       reserve_.push(new (P::template take<Node>()) Node);
     make_spare(nodes);
     begin_step();
   }
-  // The same for an erasure. If the system has no memory it takes the reserve, or waits for
-  // readers: an erasure takes out more nodes than it makes, so with those that readers may see
-  // there are always enough.
+  // The same for an erasure. If there is no memory, it takes the reserve, or waits for readers. An
+  // erasure removes more nodes than it makes, so together with those that readers may see, there
+  // are always enough.
   void begin_erasure(std::uint64_t nodes) {
     try {
       make_spare(nodes);

@@ -1,4 +1,4 @@
-// Nodes of the Bonsai tree (lockswap/bonsai.hpp), and how a reader goes through them.
+// Nodes of the Bonsai tree (lockswap/bonsai.hpp), and how a reader searches them.
 #pragma once
 
 #include <atomic>
@@ -7,20 +7,20 @@
 
 namespace lockswap::bonsai {
 
-// kInPlace: child pointers change while readers may see the node.
+// kInPlace: child pointers may change while readers can see the node.
 template <class Key, class Value, class Less, class P, bool kInPlace>
 struct node {
   typename P::template plain<Key> key;
   typename P::template plain<Value> value;
   typename P::template atomic<std::uint64_t> child[2];  // addresses: smaller keys, greater keys
-  // The writers' own.
-  std::uint64_t size;  // of its subtree
+  // For writers only.
+  std::uint64_t size;  // of the subtree
   union {
     std::uint64_t made;  // in the tree: the step in which it was made
-    node* below;         // out of it: in a stack
+    node* below;         // otherwise: the next one in a stack
   };
 
-  // What lies behind them is the writers' also while no reader may look at the node.
+  // Only writers access what follows, even when no reader can see the node.
   static constexpr std::size_t bytes_for_readers() noexcept { return offsetof(node, size); }
 
   static node* at(std::uint64_t address) noexcept {
@@ -35,7 +35,7 @@ struct node {
       // acquire: the new nodes; pairs with show_child.
       return at(child[side].load(std::memory_order_acquire));
     } else {
-      // relaxed: a node that readers see does not change, and the root's load has acquired it.
+      // relaxed: a node that readers see does not change, and loading the root has acquired it.
       return at(child[side].load(std::memory_order_relaxed));
     }
   }
@@ -54,7 +54,7 @@ struct node {
     }
     return n;
   }
-  // The key's own node, or the nearest one on that side: 0 below it, 1 above it.
+  // Returns the key's own node, or the nearest one on that side: 0 below the key, 1 above it.
   static const node* nearest(const node* n, const Key& wanted, int side, const Less& less) {
     const node* best = nullptr;
     while (n != nullptr) {
@@ -72,7 +72,7 @@ template <class Node>
 std::uint64_t size_of(const Node* n) noexcept {
   return n == nullptr ? 0 : n->size;
 }
-// An empty subtree has a weight, so that there is a balance with it.
+// An empty subtree has a weight too, so that a balance with it is defined.
 template <class Node>
 std::uint64_t weight_of(const Node* n) noexcept {
   return size_of(n) + 1;

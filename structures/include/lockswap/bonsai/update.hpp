@@ -1,14 +1,15 @@
 // How the Bonsai tree (lockswap/bonsai.hpp) changes.
 //
-// Paper: as there, figures 5 to 8. Each function returns the subtree that takes the place of the
-//   one it was given, from the place of change up to the root.
-// In place (kInPlace): a node that keeps its shape takes the new child by one store, which readers
-//   see at once. So the first such store of an update is what changes the tree, and all that it
-//   leads to is complete by then; those that follow put copies in the place of nodes, with the same
-//   keys below. The way to the node that takes an erased one's place is always copied: in place,
-//   readers would see it gone before it is back.
-// Deviations: weights are sizes + 1, so an empty side counts (figure 6 never rotates beside one);
-//   nodes are given to the domain after the root was stored, not before; nodes that no reader has
+// Paper: as there, figures 5 to 8. Each function returns the subtree that replaces the one that it
+//   was given, from the place of the change up to the root.
+// In place (kInPlace): a node that keeps its shape gets the new child by one store, which readers
+//   see at once. So an update's first such store changes the tree, and everything that it leads to
+//   is complete by then. The stores after it replace nodes by copies with the same keys below. The
+//   path to the node that takes an erased one's place is always copied, because in place, readers
+//   would see it gone before it is back.
+// Deviations: weights are sizes + 1, so an empty side counts (figure 6 never rotates next to one).
+//   Nodes are passed to the domain after the root was stored, not before. Nodes that no reader has
+//   seen are reused at once.
 //   seen are used again at once.
 #pragma once
 
@@ -20,9 +21,9 @@
 
 namespace lockswap::bonsai {
 
-// The heavier of two subtrees weighs at most kDelta times the other one. A rotation is a double one
-// if the heavy subtree's inner part weighs kGamma times the outer one or more. This pair keeps the
-// balance; most others do not (Y. Hirai, K. Yamamoto, JFP 21(3), 2011).
+// The heavier of two subtrees weighs at most kDelta times the other one. A rotation is double if
+// the inner part of the heavy subtree weighs at least kGamma times the outer one. This pair of
+// numbers preserves the balance, which most others do not (Y. Hirai, K. Yamamoto, JFP 21(3), 2011).
 inline constexpr std::uint64_t kDelta = 3, kGamma = 2;
 
 template <class Node, class Memory, bool kInPlace>
@@ -30,14 +31,14 @@ class update {
  public:
   explicit update(Memory& memory) noexcept : memory_(memory) {}
 
-  // The key is not there.
+  // If the key is not there.
   template <class Key, class Value, class Less>
   Node* inserted(Node* n, const Key& key, const Value& value, const Less& less) {
     if (n == nullptr) return make(key, value, 0, nullptr, nullptr);
     const int side = less(key, n->key.get()) ? 0 : 1;
     return rebuilt(n, side, inserted(n->next(side), key, value, less));
   }
-  // The key is there.
+  // If the key is there.
   template <class Key, class Value, class Less>
   Node* assigned(Node* n, const Key& key, const Value& value, const Less& less) {
     const Key k = n->key.get();
@@ -62,7 +63,7 @@ class update {
   template <class Key, class Value>
   Node* make(const Key& key, const Value& value, int side, Node* one, Node* other) noexcept {
     Node* n = memory_.make(key, value);
-    // relaxed: no reader sees it before a release store leads to it.
+    // relaxed: no reader sees the node before a release store leads to it.
     n->child[side].store(one == nullptr ? 0 : one->address(), std::memory_order_relaxed);
     n->child[1 - side].store(other == nullptr ? 0 : other->address(), std::memory_order_relaxed);
     n->size = 1 + size_of(one) + size_of(other);
@@ -72,7 +73,7 @@ class update {
     return make(n->key.get(), n->value.get(), side, one, other);
   }
 
-  // n with another child on that side (figure 6).
+  // Returns n with another child on that side (figure 6).
   Node* rebuilt(Node* n, int side, Node* changed) noexcept {
     Node* other = n->next(1 - side);
     if (is_too_heavy(changed, other)) return rotated(n, side, changed, other);
@@ -100,7 +101,7 @@ class update {
   static bool is_too_heavy(const Node* heavy, const Node* light) noexcept {
     return weight_of(heavy) > kDelta * weight_of(light);
   }
-  // A rotation towards the light side (figures 7 and 8): out of new nodes.
+  // A rotation towards the light side (figures 7 and 8), out of new nodes.
   Node* rotated(Node* n, int heavy_side, Node* heavy, Node* light) noexcept {
     const int light_side = 1 - heavy_side;
     Node* inner = heavy->next(light_side);
@@ -121,8 +122,8 @@ class update {
     return out;
   }
 
-  // n's subtree without n. The heavier side gives the node that takes its place, so the two stay in
-  // balance.
+  // Returns n's subtree without n. The heavier side provides the node that takes n's place, so the
+  // two stay balanced.
   Node* without(Node* n) noexcept {
     Node* const smaller = n->next(0);
     Node* const greater = n->next(1);
@@ -139,7 +140,7 @@ class update {
     memory_.drop(n);
     return out;
   }
-  // n's subtree without its last node on that side, out of new nodes.
+  // Returns n's subtree without its last node on that side, made of new nodes.
   Node* without_end(Node* n, int side, Node*& last) noexcept {
     if (n->next(side) == nullptr) {
       last = n;
@@ -154,7 +155,8 @@ class update {
   Memory& memory_;
 };
 
-// Whether each subtree is in order, in balance and as large as it says. `last`: the node before it.
+// Returns whether each subtree is in order, balanced and of the recorded size. `last`: the node
+// before it.
 template <class Node, class Less>
 bool is_whole(const Node* n, const Node*& last, int& height, const Less& less) {
   height = 0;
