@@ -1,20 +1,21 @@
-// Deferred updates with time stamps: ldu.hpp's interface, another log. C++20; needs no library.
+// Deferred updates with time stamps: the interface of ldu.hpp, with another log. C++20; needs no
+// library.
 //
 // Paper: LDU, section 3.5.4, which quotes OpLog (S. Boyd-Wickizer, F. Kaashoek, R. Morris,
 //   N. Zeldovich, "OpLog: a library for scaling update-heavy data structures", 2014).
-// Calls: those of ldu.hpp; objects need no hook.
-// Idea: each update takes a stamp of the structure's clock, and goes as a record to its thread's
-//   ring. A reader takes the lock, merges the rings by their stamps, and does all that is older
-//   than its own stamp.
-// What that gives beyond ldu.hpp: a read is one state of the structure, as if updates and reads had
-//   come one after the other.
-// What it costs: the clock is written by each update, nothing is absorbed, and a reader looks at
-//   the ring of each thread.
-// Order: an update moves the clock with release, and a reader reads it with acquire. So a reader
-//   whose stamp is younger than an update's knows all that this update's thread knew before, and
+// Calls: those of ldu.hpp. Objects need no hook.
+// Idea: each update draws a stamp from the structure's clock, and is stored as a record in its
+//   thread's ring. A reader takes the lock, merges the rings by their stamps, and applies
+//   everything that is older than its own stamp.
+// Benefit over ldu.hpp: a read sees one state of the structure, as if updates and reads had come
+// one after the other.
+// Cost: each update writes to the clock, nothing is absorbed, and a reader checks every thread's
+//   ring.
+// Order: an update moves the clock with release, and a reader loads it with acquire. So a reader
+//   whose stamp is later than an update's sees everything that this update's thread saw before, and
 //   finds the records of the updates before it.
 // Space: a ring of `limit` records for each thread that has updated this structure. An update that
-//   finds its ring full takes the lock and does what all rings hold.
+//   finds its ring full takes the lock and applies all rings.
 // Contract: as in ldu.hpp.
 #pragma once
 
@@ -58,7 +59,7 @@ class ldu_stamped final : ldu_parts::member<P> {
       : logs_(of), structure_(std::forward<Args>(structure)...) {
     logs_.begin(*this);
   }
-  // Nobody uses it any more.
+  // Nobody may use it any more.
   ~ldu_stamped() {
     logs_.guard();
     logs_.members_.drop(*this);
@@ -83,7 +84,7 @@ class ldu_stamped final : ldu_parts::member<P> {
     update(me, o, ldu_parts::kDead);
   }
 
-  // The same for threads without a place: each takes the lock.
+  // The same for threads that are not registered. Each of these calls takes the lock.
   void insert(object& o) { update_alone(o, ldu_parts::kInsert); }
   void remove(object& o) { update_alone(o, ldu_parts::kRemove); }
   void retire(object& o) requires ldu_parts::frees<Structure> {
@@ -115,13 +116,13 @@ class ldu_stamped final : ldu_parts::member<P> {
   void apply() {
     exclusive([](Structure&) {});
   }
-  // As ldu.hpp's: of all that was applied. Nothing is absorbed, and each update of a thread with a
-  // place is logged.
+  // As in ldu.hpp: counts everything that was applied. Nothing is absorbed, and each update of a
+  // registered thread is logged.
   ldu_counts counts() {
     return exclusive([this](Structure&) { return counts_.get(); });
   }
-  // An update that finds so many records in its thread's ring applies them, with the lock. From 1
-  // to the size of a ring, which larger limits mean. Before the structure is used.
+  // An update that finds this many records in its thread's ring applies them, under the lock. From
+  // 1 to the size of a ring; larger limits mean that size. Call this before the structure is used.
   void set_limit(std::uint32_t records) noexcept {
     limit_ = records < kLimit ? records : static_cast<std::uint32_t>(kLimit);
   }
@@ -133,8 +134,8 @@ class ldu_stamped final : ldu_parts::member<P> {
     typename P::template plain<std::uint64_t> what;
   };
   struct ring {
-    word added{};  // records so far, by the thread
-    word done{};   // of these, under the lock
+    word added{};  // number of records so far; written by the thread
+    word done{};   // number applied; written under the lock
     std::array<record, kLimit> records{};
   };
   struct unlocker {
@@ -155,7 +156,7 @@ class ldu_stamped final : ldu_parts::member<P> {
     // acquire: the ring; pairs with ring_of.
     return reinterpret_cast<ring*>(w.load(std::memory_order_acquire));
   }
-  // The thread's ring; it alone makes it.
+  // Returns the thread's ring, which only that thread makes.
   ring& ring_of(std::size_t index) {
     word& w = rings_[index];
     ring* r = at(w);
@@ -172,15 +173,16 @@ class ldu_stamped final : ldu_parts::member<P> {
       return;
     }
     ring& r = ring_of(me.index_);
-    const std::uint64_t n = r.added.load(std::memory_order_relaxed);  // its own
-    // acquire: the record that stood there was read; pairs with apply_all.
+    // relaxed: only this thread writes it.
+    const std::uint64_t n = r.added.load(std::memory_order_relaxed);
+    // acquire: the record that was there has been read; pairs with apply_all.
     if (n - r.done.load(std::memory_order_acquire) >= limit_) apply();
     record& to = r.records[n % kLimit];
-    // release: what this thread knows to be finished; pairs with apply_all.
+    // release: what this thread has seen finished; pairs with apply_all.
     to.stamp.set(clock_.fetch_add(1, std::memory_order_release));
     to.what_object.set(&o);
     to.what.set(what);
-    r.added.store(n + 1, std::memory_order_release);  // the record; pairs with apply_all
+    r.added.store(n + 1, std::memory_order_release);  // release: the record; pairs with apply_all
     ldu_counts c = me.row_->counts.get();
     ++c.updates;
     ++c.logged;
@@ -193,7 +195,7 @@ class ldu_stamped final : ldu_parts::member<P> {
       count(changes(what), 0);
     });
   }
-  // As ldu.hpp counts: to free an object is no update of the structure.
+  // As in ldu.hpp: freeing an object is not an update of the structure.
   static std::uint64_t changes(std::uint64_t what) noexcept {
     return (what & (ldu_parts::kInsert | ldu_parts::kRemove)) != 0 ? 1 : 0;
   }
@@ -217,7 +219,7 @@ class ldu_stamped final : ldu_parts::member<P> {
       std::uint64_t next, end;
       const record& top() const noexcept { return r->records[next % kLimit]; }
     };
-    // acquire: what was finished before the updates that are to be done; pairs with update.
+    // acquire: what was finished before the updates that will be applied; pairs with update.
     const std::uint64_t now = clock_.load(std::memory_order_acquire);
     std::array<cursor, P::kThreads> open;
     std::size_t rings = 0;
@@ -249,7 +251,8 @@ class ldu_stamped final : ldu_parts::member<P> {
     if (logged != 0) count(updates, logged);
   }
 
-  // --- forks. An update that a fork cuts short is in no ring yet: in the child it has not begun.
+  // --- forks. An update that a fork interrupts is in no ring yet, so in the child it has not
+  // begun.
   bool try_hold() override { return lock_.try_lock(); }
   void hold() override { lock_.lock(); }
   void let_go() override { lock_.unlock(); }

@@ -1,5 +1,5 @@
 /// @file
-/// Read-Log-Update for C++: see rlu.h for what it is. C++20.
+/// Read-Log-Update for C++. rlu.h explains what it is. C++20.
 ///
 ///   struct node {
 ///     int value;
@@ -17,7 +17,8 @@
 ///     });
 ///   }
 ///
-/// Nothing here throws but what says so. Errors, thread-safety and cost are those of rlu.h.
+/// Nothing here throws unless its comment says so. Errors, thread-safety and cost are those of
+/// rlu.h.
 #pragma once
 
 #include <cerrno>
@@ -34,7 +35,8 @@
 
 namespace lockswap::rlu {
 
-/// What can be an object: it is copied byte by byte, and nothing is called when it is freed.
+/// A type that can be an object: it is copied byte by byte, and no destructor is called when it is
+/// freed.
 template <class T>
 concept object = std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T> &&
                  alignof(T) <= 16;
@@ -43,7 +45,7 @@ concept object = std::is_trivially_copyable_v<T> && std::is_trivially_destructib
 // Where a call is made, for LOCKSWAP_RLU_CHECKS.
 namespace detail {
 #if defined(LOCKSWAP_RLU_CHECKS)
-// Not std::source_location, which clang has from 16 on.
+// Not std::source_location, which clang has only since version 16.
 struct place {
   const char* file;
   int line;
@@ -69,8 +71,8 @@ T* checked(int, T* p, const place&) noexcept {
 }  // namespace detail
 /// @endcond
 
-/// A new object; no other thread knows it yet. Throws std::bad_alloc, and what T's constructor
-/// throws.
+/// Makes a new object, which no other thread has yet. Throws std::bad_alloc, and what T's
+/// constructor throws.
 template <class T, class... Arguments>
 requires object<T>
 [[nodiscard]] T* make(Arguments&&... arguments) {
@@ -83,13 +85,13 @@ requires object<T>
     throw;
   }
 }
-/// Frees an object at once that no other thread has ever seen.
+/// Immediately frees an object that no other thread has ever seen.
 template <class T>
 void discard(T* p, detail::place at = detail::place::current()) noexcept {
   (lockswap_rlu_discard)(detail::checked(LOCKSWAP_RLU_AT_DISCARD, p, at));
 }
-/// Frees an object when nobody can read it any more, outside of a section or in one; see rlu.h.
-/// Throws std::system_error.
+/// Frees an object when nobody can read it any more. May be called in a section; see rlu.h. Throws
+/// std::system_error.
 template <class T>
 void free(T* p, detail::place at = detail::place::current()) {
   detail::checked(LOCKSWAP_RLU_AT_FREE, p, at);
@@ -97,24 +99,24 @@ void free(T* p, detail::place at = detail::place::current()) {
     throw std::system_error(error, std::generic_category(), "lockswap rlu free");
 }
 
-/// The version of the object that this section sees.
+/// Returns the version of the object that this section sees.
 template <class T>
 [[nodiscard]] T* dereference(T* p, detail::place at = detail::place::current()) noexcept {
   detail::checked(LOCKSWAP_RLU_AT_DEREFERENCE, p, at);
   return static_cast<T*>((lockswap_rlu_dereference)(p));
 }
-/// The object itself, of which this may be a copy.
+/// Returns the object of which this may be a copy.
 template <class T>
 [[nodiscard]] T* actual(T* p) noexcept {
   return static_cast<T*>(lockswap_rlu_actual(p));
 }
-/// Whether both are the same object, copies or not.
+/// Returns whether both are the same object, or copies of it.
 template <class T>
 [[nodiscard]] bool same(const T* a, const T* b) noexcept {
   return lockswap_rlu_same(a, b) != 0;
 }
 
-/// A pointer to an object, as a member of an object: it never points to a copy.
+/// A pointer to an object, for use as a member of an object. It never points to a copy.
 template <class T>
 class link {
  public:
@@ -127,45 +129,46 @@ class link {
     to_ = rlu::actual(p);
     return *this;
   }
-  /// The object as the calling thread's section sees it.
+  /// Returns the object as the calling thread's section sees it.
   [[nodiscard]] T* read(detail::place at = detail::place::current()) const noexcept {
     return rlu::dereference(to_, at);
   }
-  /// The object, for comparisons and for other links; not to be looked into.
+  /// Returns the object, for comparisons and other links. Don't access its members.
   [[nodiscard]] T* get() const noexcept { return to_; }
-  /// Whether both point to the same object.
+  /// Returns whether both point to the same object.
   friend bool operator==(const link& a, const link& b) noexcept = default;
 
  private:
   T* to_ = nullptr;
 };
 
-/// What belongs to a domain is deferred as far as the domain says; see rlu.h. It outlives what is
-/// made in it.
+/// A domain, which limits the deferral of its commits; see rlu.h. It must outlive what is made in
+/// it.
 class domain {
  public:
-  /// Of which nothing is deferred.
+  /// Makes a domain that does not defer.
   domain() noexcept = default;
-  /// Of which a thread may collect that many commits. Throws std::system_error for 0.
+  /// Makes a domain in which a thread may collect that many commits. Throws std::system_error for
+  /// 0.
   explicit domain(unsigned deferral) { set_deferral(deferral); }
   domain(const domain&) = delete;
   domain& operator=(const domain&) = delete;
-  /// The same from now on. Throws std::system_error for 0.
+  /// Changes that number from now on. Throws std::system_error for 0.
   void set_deferral(unsigned commits) {
     if (const int error = lockswap_rlu_domain_set_deferral(&domain_, commits); error != 0)
       throw std::system_error(error, std::generic_category(), "lockswap rlu deferral");
   }
-  /// The domain for the functions of rlu.h.
+  /// Returns the domain for the functions of rlu.h.
   lockswap_rlu_domain* native_handle() noexcept { return &domain_; }
 
  private:
   lockswap_rlu_domain domain_ = LOCKSWAP_RLU_DOMAIN_INITIALIZER;
 };
 
-/// A section, from here to the end of the block. A section that was aborted has ended.
+/// A section, from here to the end of the block. Aborting a section ends it.
 class section {
  public:
-  /// Begins it.
+  /// Begins a section.
   explicit section(detail::place at = detail::place::current()) noexcept : began_(at) {
     detail::checked<void>(LOCKSWAP_RLU_AT_BEGIN, nullptr, at);
     (lockswap_rlu_enter)();
@@ -175,11 +178,11 @@ class section {
   section& operator=(const section&) = delete;
   ~section() { end(); }
 
-  /// Whether it has not ended, nor been aborted.
+  /// Returns whether it has neither ended nor been aborted.
   [[nodiscard]] bool is_open() const noexcept {
     return depth_ != 0 && lockswap_rlu_nested() >= depth_;
   }
-  /// Ends it early; the outermost one commits. A check names the line where it began.
+  /// Ends the section early. The outermost one commits. Checks report the line where it began.
   void end() noexcept {
     if (is_open()) {
       detail::checked<void>(LOCKSWAP_RLU_AT_UNLOCK, nullptr, began_);
@@ -187,8 +190,8 @@ class section {
     }
     depth_ = 0;
   }
-  /// Ends it, and undoes what it has done. Throws std::system_error (EDEADLK) in a nested one,
-  /// which goes on, and std::bad_alloc.
+  /// Ends the section and undoes it. Throws std::bad_alloc and, in a nested section, which goes on,
+  /// std::system_error (EDEADLK).
   void abort(detail::place at = detail::place::current()) {
     detail::checked<void>(LOCKSWAP_RLU_AT_ABORT, nullptr, at);
     const int error = (lockswap_rlu_abort)();
@@ -197,17 +200,17 @@ class section {
     depth_ = 0;
     if (error == ENOMEM) throw std::bad_alloc();
   }
-  /// It belongs to this domain, too, or to the default one; see rlu.h.
+  /// Adds the section to this domain, or to the default one; see rlu.h.
   void join(domain* of) const noexcept {
     lockswap_rlu_join(of == nullptr ? nullptr : of->native_handle());
   }
 
-  /// The version of the object that this section sees.
+  /// Returns the version of the object that this section sees.
   template <class T>
   [[nodiscard]] T* read(T* p, detail::place at = detail::place::current()) const noexcept {
     return rlu::dereference(p, at);
   }
-  /// Returns false if the caller must abort. Returns true if p is the copy that may be changed.
+  /// Returns false if the caller must abort. Otherwise p is the copy that may be changed.
   template <class T>
   requires object<T>
   [[nodiscard]] bool lock(T*& p, detail::place at = detail::place::current()) const noexcept {
@@ -216,8 +219,8 @@ class section {
     if (copy != nullptr) p = copy;
     return copy != nullptr;
   }
-  /// Returns false if the caller must abort. Returns true if p is the object as it is seen here,
-  /// and stays as it is.
+  /// Returns false if the caller must abort. Otherwise p is the object as this section sees it, and
+  /// does not change.
   template <class T>
   [[nodiscard]] bool lock_const(T*& p, detail::place at = detail::place::current()) const noexcept {
     detail::checked(LOCKSWAP_RLU_AT_LOCK, p, at);
@@ -225,7 +228,7 @@ class section {
     if (seen != nullptr) p = seen;
     return seen != nullptr;
   }
-  /// Frees the object when what this section commits has taken effect. Throws std::system_error.
+  /// Frees the object when this section's commit has taken effect. Throws std::system_error.
   template <class T>
   void free(T* p, detail::place at = detail::place::current()) const {
     rlu::free(p, at);
@@ -236,11 +239,11 @@ class section {
   [[no_unique_address]] detail::place began_;
 };
 
-/// Runs change(section), which returns a std::optional, in a section of its own until that has a
-/// value, and commits then. Throws std::system_error (EDEADLK) inside of another section, as in a
-/// walk: a lock that another thread has comes free only when that section has ended. So collect
-/// what is to be changed and change it after the walk, or change it in the section that is open.
-/// Throws what `change` throws, after an abort, and std::bad_alloc.
+/// Runs change(section), which returns a std::optional, in a new section, again and again until
+/// that has a value, and then commits. Throws std::system_error (EDEADLK) in another section, as in
+/// a walk, because a lock of another thread may be released only after that section has ended. So
+/// collect the changes and make them after the walk, or make them in the open section. If `change`
+/// throws, aborts and throws that. Throws std::bad_alloc.
 template <class F>
 auto update(F&& change, detail::place at = detail::place::current()) {
   detail::checked<void>(LOCKSWAP_RLU_AT_UPDATE, nullptr, at);
@@ -266,18 +269,18 @@ auto update(F&& change, detail::place at = detail::place::current()) {
 /// A writer lock, for std::lock_guard and std::unique_lock. Throws std::system_error.
 class writer_lock {
  public:
-  /// A free one.
+  /// Makes a free lock.
   writer_lock() noexcept = default;
   writer_lock(const writer_lock&) = delete;
   writer_lock& operator=(const writer_lock&) = delete;
-  /// Waits until it is free. As std::lock_guard and std::unique_lock want it.
+  /// Waits until it is free, as std::lock_guard and std::unique_lock require.
   void lock() {
     if (const int error = lockswap_rlu_writer_acquire(&lock_); error != 0)
       throw std::system_error(error, std::generic_category(), "lockswap rlu writer lock");
   }
-  /// Releases it.
+  /// Releases the lock.
   void unlock() noexcept { lockswap_rlu_writer_release(&lock_); }
-  /// The lock for the functions of rlu.h.
+  /// Returns the lock for the functions of rlu.h.
   lockswap_rlu_writer_lock* native_handle() noexcept { return &lock_; }
 
  private:

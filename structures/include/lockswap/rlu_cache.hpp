@@ -1,13 +1,14 @@
-// A cache database: byte strings by byte strings, in memory, with the structure and the operations
-// of Kyoto Cabinet's CacheDB, under Read-Log-Update (rlu.h) in the place of its global lock. C++20.
+// A cache database in memory, which maps byte strings to byte strings. It has the structure and the
+// operations of Kyoto Cabinet's CacheDB, with Read-Log-Update (rlu.h) in place of its global lock.
+// C++20.
 //
 // Paper: Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.8.
-// Structure: 16 slots; a slot has buckets, a bucket a search tree of records. The records of a slot
-//   are in an order besides, the oldest first: of a slot that is full the oldest is thrown away. If
+// Structure: 16 slots. Each slot has buckets, and each bucket a search tree of records. The records
+//   of a slot are also in an order, the oldest first, and a full slot evicts its oldest record. If
 //   `lru` is on, a record that is used (get, set, add, increment) becomes the newest one.
-// Idea: a thread that changes a slot has its writer lock (section 3.8), so that no other one makes
-//   it abort; a thread that only reads has no lock at all. With `lru` a get changes the order, and
-//   is a writer.
+// Idea: a thread that changes a slot holds its writer lock (section 3.8), so that no other thread
+//   makes it abort. A thread that only reads holds no lock. With `lru` a get changes the order, so
+//   it is a writer.
 // Deviations from CacheDB: structures/docs/rlu-structures.md.
 //
 //   lockswap::rlu::cache db({.buckets = 1000, .capacity = 100000});
@@ -15,10 +16,11 @@
 //   std::string value;
 //   if (db.get("key", value)) ...
 //
-// Thread-safe but for constructor and destructor. Each function is atomic: what it changes others
-// see at once, also of several records. What changes something waits until those readers have gone
-// that were there before, and is not called in a section: it throws std::system_error there. It
-// throws std::bad_alloc if memory is missing, and then nothing has happened.
+// Thread-safe, except for the constructor and destructor. Each function is atomic: other threads
+// see all its changes at once, even of several records. Functions that change something wait for
+// readers that began before, and must not be called in a section, where they throw
+// std::system_error. They throw std::bad_alloc if there is no memory, and then nothing has
+// happened.
 #pragma once
 
 #include <array>
@@ -62,7 +64,7 @@ class cache_sync {
     if (lockswap_rlu_free(p) != 0) throw again();
   }
 
-  // f(), as a section of its own.
+  // Calls f() in its own section.
   template <class F>
   static auto look(unsigned, F f) {
     const reading here;
@@ -73,7 +75,7 @@ class cache_sync {
     const reading here;
     return f();
   }
-  // f(), which changes the slots with a bit in `slots`.
+  // Calls f(), which changes the slots whose bit is set in `slots`.
   template <class F>
   auto change(unsigned slots, F f) {
     const held locks(*this, slots);
@@ -81,16 +83,16 @@ class cache_sync {
       try {
         return std::optional<decltype(f())>(std::in_place, f());  // may be an optional itself
       } catch (const again&) {
-        return std::nullopt;  // update throws if memory was missing
+        return std::nullopt;  // update throws if there was no memory
       }
     });
   }
 
  private:
-  // Memory was missing: the writer locks keep others away from the slots.
+  // There was no memory. The writer locks keep other threads away from the slots.
   struct again {};
 
-  // Writer locks, in the order of their numbers.
+  // Writer locks, held in the order of their numbers.
   class held {
    public:
     held(cache_sync& of, unsigned slots) : of_(of) {

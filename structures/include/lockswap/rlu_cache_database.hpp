@@ -1,9 +1,10 @@
-// The operations of the cache database of rlu_cache.hpp, over any way to keep threads apart. C++20.
+// The operations of the cache database of rlu_cache.hpp, over any way to synchronise threads.
+// C++20.
 //
-// Besides what rlu_cache_parts.hpp says, Sync has
-//   look(slot, f), look_at_all(f)   f(), which reads that slot, or all of them as they are at once
-//   change(slots, f)                f(), which changes the slots with a bit in `slots`; if that
-//                                   throws, nothing has been changed
+// In addition to what rlu_cache_parts.hpp lists, Sync has
+//   look(slot, f), look_at_all(f)   calls f(), which reads that slot, or a snapshot of all
+//   change(slots, f)                calls f(), which changes the slots with a bit in `slots`; if
+//                                   that throws, nothing has been changed
 #pragma once
 
 #include <array>
@@ -22,8 +23,8 @@
 namespace lockswap::rlu {
 
 struct cache_options {
-  std::size_t buckets = 1048583;  // of all slots together, at least 1; CacheDB's default
-  std::size_t capacity = 0;       // records; shared out evenly among the slots. 0: no limit
+  std::size_t buckets = 1048583;  // in all slots together, at least 1; CacheDB's default
+  std::size_t capacity = 0;       // records, divided evenly among the slots; 0: no limit
   bool lru = false;
 };
 
@@ -55,7 +56,7 @@ class cache_database {
   }
   cache_database(const cache_database&) = delete;
   cache_database& operator=(const cache_database&) = delete;
-  // Not in a section. No other thread uses the database any more.
+  // Must not be called in a section. No other thread may use the database any more.
   ~cache_database() {
     for (slot& s : slots_) {
       for (record* r = s.order.get()->oldest.get(); r != nullptr;) {
@@ -68,7 +69,7 @@ class cache_database {
     }
   }
 
-  // Returns false if it is not there, and `content` is as it was.
+  // Returns false, and leaves `content` unchanged, if there is no such key.
   bool get(std::string_view key, std::string& content) {
     const where w(key);
     if (!lru_) {
@@ -90,7 +91,7 @@ class cache_database {
     });
     fresh.published();
   }
-  // Returns false if it is there already.
+  // Returns false if the key is there already.
   bool add(std::string_view key, std::string_view content) {
     const where w(key);
     new_record fresh(w, key, content);
@@ -106,7 +107,7 @@ class cache_database {
     if (done) fresh.published();
     return done;
   }
-  // Returns false if it is not there.
+  // Returns false if there is no such key.
   bool remove(std::string_view key) {
     const where w(key);
     return sync_.change(1u << w.slot, [&] {
@@ -116,8 +117,8 @@ class cache_database {
       return true;
     });
   }
-  // What the number is then; a record that is not there begins with `first`. Returns nothing if the
-  // record is no number, which is 8 bytes in the order of this machine. Wraps around.
+  // Returns the new number. A record that is not there begins with `first`. Returns nothing if the
+  // record is not a number, which is 8 bytes in this machine's byte order. Wraps around.
   std::optional<std::int64_t> increment(std::string_view key, std::int64_t by,
                                         std::int64_t first = 0) {
     const where w(key);
@@ -139,7 +140,7 @@ class cache_database {
     if (now) fresh.published();
     return now;
   }
-  // All of these at once.
+  // Sets all of these atomically.
   void set_all(std::span<const pair> records) {
     std::vector<new_record> fresh;
     unsigned slots = 0;
@@ -168,8 +169,8 @@ class cache_database {
       t.published();
   }
 
-  // f(key, content) for each record of one state of the database: slot after slot, in each the
-  // oldest first. No use of them is noted. f may not call the database.
+  // Calls f(key, content) for each record in one state of the database: slot by slot, and in each
+  // the oldest first. This does not count as use. f must not call the database.
   template <class F>
   void for_each(F f) {
     sync_.look_at_all([&] {
@@ -200,7 +201,8 @@ class cache_database {
     std::uint64_t hash;
     where(unsigned s, std::uint64_t h) : slot(s), hash(h) {}
     explicit where(std::string_view key) {
-      // Spread by a multiplication, whose high bits depend on all: a hash may be the key itself.
+      // Spread by a multiplication, whose high bits depend on all bits, because a hash may be the
+      // key itself.
       std::uint64_t h = std::hash<std::string_view>{}(key)*0x9E3779B97F4A7C15u;
       h ^= h >> 32;
       slot = static_cast<unsigned>(h % detail::kCacheSlots);
@@ -208,16 +210,16 @@ class cache_database {
     }
   };
 
-  // Made before the change that needs it, which thus never fails half-way for want of memory where
-  // it could not be undone.
+  // Made before the change that needs it, so that a change can't fail for lack of memory halfway,
+  // where it could not be undone.
   struct new_record {
     typename parts::template fresh<value> content;
     typename parts::template fresh<record> place;
-    bool is_new = false;  // the place is used, too: the key was not there
+    bool is_new = false;  // its place is used as well, because the key was not there
 
     new_record(const where& w, std::string_view key, std::string_view text)
         : content(parts::make_value(text)), place(parts::make_record(key, w.hash)) {}
-    // When the change is done.
+    // Called when the change is done.
     void published() noexcept {
       content.published();
       if (is_new) place.published();
@@ -241,7 +243,7 @@ class cache_database {
     return true;
   }
 
-  // The others are parts of a change.
+  // The functions below are parts of a change.
   void use(const where& w, record* r) {
     ends* e = Sync::see(slots_[w.slot].order.get());
     if (parts::is_newest(e, r)) return;

@@ -1,17 +1,17 @@
-// What a slot of the cache database is made of (rlu_cache.hpp): records in the search trees of its
+// The parts of a slot of the cache database (rlu_cache.hpp): records in the search trees of its
 // buckets, and the same records in the order in which they were used. C++20.
 //
-// A template over Sync, which says how a structure is read and changed while others look at it:
-// under Read-Log-Update (rlu_cache.hpp), or in the plain way under locks. Sync has
+// A template over Sync, which says how a structure is read and changed while other threads access
+// it: under Read-Log-Update (rlu_cache.hpp), or in the plain way under locks. Sync has
 //   link<T>, embedded<T>   a pointer in an object, an object in an object: as in rlu.hpp
-//   see(p)                 the object as it may be read here
+//   see(p)                 returns the object as it may be read here
 //   own(p)                 makes p the object as it may be changed here; may throw std::bad_alloc
-//   same(a, b)             whether both are one object
-//   allocate(size)         zeroed bytes, an object; throws std::bad_alloc
-//   discard(p), retire(p)  frees an object that nobody knows, that others may still look at
+//   same(a, b)             returns whether both are the same object
+//   allocate(size)         returns zeroed bytes, an object; throws std::bad_alloc
+//   discard(p), retire(p)  free an object that nobody has, or that others may still access
 //
-// A thread that changes a slot has it alone but for readers; own() is asked for each object before
-// it is changed, and once more does no harm.
+// A thread that changes a slot excludes everyone but readers. It calls own() for each object before
+// it changes it; calling it again is harmless.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct cache_parts {
   template <class T>
   using embedded = typename Sync::template embedded<T>;
 
-  // The bytes follow. It never changes: a record whose value is set gets another one.
+  // The bytes follow. A value never changes: setting a record's value gives it a new one.
   struct value {
     std::uint64_t size;
     [[nodiscard]] std::string_view text() const noexcept {
@@ -38,7 +38,7 @@ struct cache_parts {
     }
   };
   struct record;
-  // Where a tree begins (its first child), and a place in it.
+  // The beginning of a tree (its first child), and a place in it.
   struct fork {
     link<record> child[2];
   };
@@ -53,7 +53,7 @@ struct cache_parts {
       return {reinterpret_cast<const char*>(this + 1), key_size};
     }
   };
-  // The buckets of a slot. Emptied by putting another table in its place.
+  // The buckets of a slot. Cleared by replacing it with another table.
   struct table {
     std::uint64_t size;
     std::uint64_t unused;
@@ -64,14 +64,14 @@ struct cache_parts {
   struct table_place {
     link<table> now;
   };
-  // The ends of the order of a slot's records.
+  // Both ends of the order of a slot's records.
   struct ends {
     link<record> oldest;
     link<record> newest;
     std::uint64_t count = 0;
   };
 
-  // An object that nobody knows yet, and that is given back if nobody ever does.
+  // A new object that nobody has yet, which is freed if nobody ever gets it.
   template <class T>
   class fresh {
    public:
@@ -112,7 +112,7 @@ struct cache_parts {
 
   // --- The tree of a bucket: unbalanced, by hash and then by key.
 
-  // Where a key is (`at`), or would be: the link `side` of `parent`.
+  // Where a key is (`at`), or would be: at link `side` of `parent`.
   struct place {
     fork* parent;
     int side;
@@ -135,7 +135,7 @@ struct cache_parts {
     Sync::own(p.parent);
     p.parent->child[p.side] = r;
   }
-  // Takes p.at out; of two children the leftmost record on the right takes its place.
+  // Removes p.at. If it has two children, the leftmost record on the right takes its place.
   static void take_out(place p) {
     record* const gone = p.at;
     Sync::own(p.parent);
@@ -160,7 +160,7 @@ struct cache_parts {
     p.parent->child[p.side] = successor;
   }
 
-  // --- The order of a slot's records: where an old one is thrown away, and how they are listed.
+  // --- The order of a slot's records, by which old ones are evicted and all are listed.
 
   // `r` may be changed.
   static void append(ends*& e, record* r) {

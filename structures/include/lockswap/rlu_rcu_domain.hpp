@@ -9,8 +9,9 @@
 ///   current.exchange(fresh, std::memory_order_acq_rel)->retire();           // a writer
 ///
 /// A region of protection is a section. So regions nest, mix with sections that use objects of
-/// rlu.h, and never wait. There is one domain for the process, as in the standard. The names mean
-/// what they mean there, but a wait inside of a region, which is undefined there, ends the program.
+/// rlu.h, and never wait. There is one domain for the process, as in the standard. The names have
+/// the standard's meaning, except that a wait in a region, which is undefined there, ends the
+/// program.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ class rcu_domain {
   rcu_domain& operator=(const rcu_domain&) = delete;
   /// Opens a region. Never waits.
   void lock() noexcept { (lockswap_rlu_enter)(); }
-  /// Closes the region that was opened last.
+  /// Closes the innermost region.
   void unlock() noexcept { (lockswap_rlu_leave)(); }
 
  private:
@@ -38,7 +39,7 @@ class rcu_domain {
   friend rcu_domain& rcu_default_domain() noexcept;
 };
 
-/// The only one.
+/// Returns the only domain.
 inline rcu_domain& rcu_default_domain() noexcept {
   static constinit rcu_domain domain;
   return domain;
@@ -46,7 +47,7 @@ inline rcu_domain& rcu_default_domain() noexcept {
 
 /// @cond private
 namespace detail {
-// In a region the process ends with a line that says so.
+// In a region, the process ends with a message.
 inline void must_have_waited(int error) noexcept {
   if (error == 0) return;
   lockswap_rlu_check(LOCKSWAP_RLU_AT_WAIT, nullptr, __FILE__, __LINE__);
@@ -55,21 +56,24 @@ inline void must_have_waited(int error) noexcept {
 }  // namespace detail
 /// @endcond
 
-/// Waits until all regions have been closed that were opened before. Not in a region.
+/// Waits until all regions that were opened before have been closed. Must not be called in a
+/// region.
 inline void rcu_synchronize(rcu_domain& /*of*/ = rcu_default_domain()) noexcept {
   detail::must_have_waited((lockswap_rlu_synchronize)());
 }
-/// Waits until all has been deleted that was retired before. Not in a region or a deleter.
+/// Waits until everything that was retired before has been deleted. Must not be called in a region
+/// or a deleter.
 inline void rcu_barrier(rcu_domain& /*of*/ = rcu_default_domain()) noexcept {
   detail::must_have_waited((lockswap_rlu_barrier)());
 }
 
-/// For objects that are retired without an allocation.
+/// The base class of objects that are retired without an allocation.
 template <class T, class D = std::default_delete<T>>
 class rcu_obj_base {
  public:
-  /// Deletes the object when all regions have been closed that were opened before: by a thread that
-  /// is in none. It was taken out of what readers look at. Never waits in a region.
+  /// Deletes the object when all regions that were opened before have been closed, in a thread that
+  /// is in none. The object must have been removed from what readers access. Never waits in a
+  /// region.
   void retire(D d = D(), rcu_domain& /*of*/ = rcu_default_domain()) noexcept {
     retired_.deleter = std::move(d);
     lockswap_rlu_call(&retired_.callback, [](lockswap_rlu_callback* c) noexcept {
@@ -81,9 +85,9 @@ class rcu_obj_base {
 
  protected:
   rcu_obj_base() = default;
-  /// Of a copy nothing is retired.
+  /// A copy is not retired.
   rcu_obj_base(const rcu_obj_base& /*other*/) noexcept {}
-  /// What was retired stays so.
+  /// The object stays retired if it is.
   rcu_obj_base& operator=(const rcu_obj_base& /*other*/) noexcept { return *this; }
   ~rcu_obj_base() = default;
 
@@ -96,7 +100,7 @@ class rcu_obj_base {
   retired retired_{{}, this, {}};
 };
 
-/// The same for any object; it is noted in memory from `new`. Throws std::bad_alloc.
+/// The same for any object. Allocates by `new`. Throws std::bad_alloc.
 template <class T, class D = std::default_delete<T>>
 void rcu_retire(T* p, D d = D(), rcu_domain& /*of*/ = rcu_default_domain()) {
   struct note {

@@ -1,23 +1,24 @@
-// A hash table that grows and shrinks while others use it, under Read-Log-Update (rlu.h). C++20.
+// A hash table that grows and shrinks while other threads use it, under Read-Log-Update (rlu.h).
+// C++20.
 //
 // Papers: J. Triplett, P. McKenney, J. Walpole, "Resizable, scalable, concurrent hash tables via
 //   relativistic programming" (USENIX ATC 2011), for RCU; Matveev and others, "Read-Log-Update"
 //   (SOSP 2015), section 4.3.
-// Idea: the table of twice as many buckets takes its nodes from the smaller one: a bucket's chain
-//   has the nodes of two new buckets. RCU changes one link at a time and lets readers pass between
-//   any two changes (Triplett's unzip, column by column). Here one section takes the chain apart,
-//   at one moment for all readers (one shot). It locks the nodes whose next node is another
-//   one afterwards. To shrink, the chain of one bucket is hung at the end of another one's.
-// Invariants: a head that is not `ready` has its nodes in the table before. A section that makes
-//   heads ready also locks the old heads; so an insertion, which locks a head, and a removal, which
-//   locks what links to its node, meet it if they go by the older state.
-// Deviations: the paper hangs the new table over whole old chains first, waits for readers, and
-//   then unzips under writer locks of buckets. Here a bucket is either old or new for a section,
-//   object locks do for updates, and several buckets are unzipped by one commit, fewer if others
-//   meet it. Insertions and removals go on during a resize, which the authors of the RCU table
-//   leave out.
+// Idea: the table with twice as many buckets takes its nodes from the smaller one, in which a
+//   bucket's chain has the nodes of two new buckets. RCU changes one link at a time, and lets
+//   readers pass between any two changes (Triplett's unzip, column by column). Here one section
+//   splits the chain, at one moment for all readers. It locks the nodes whose successor changes. To
+//   shrink, the chain of one bucket is appended to that of another.
+// Invariants: if a head is not `ready`, its nodes are in the table before. A section that makes
+//   heads ready also locks the old heads. So it conflicts with an insertion, which locks a head,
+//   and with a removal, which locks what links to its node, if they use the older state.
+// Deviations: the paper first links the new table to whole old chains, waits for readers, and then
+//   unzips under writer locks for buckets. Here a section sees a bucket as either old or new, and
+//   object locks are enough for updates. One commit unzips several buckets, and fewer if it
+//   conflicts with others. Insertions and removals continue during a resize, which the authors of
+//   the RCU table leave out.
 //
-// Each function is a section of its own, or a part of the one that is given: see rlu_list.hpp.
+// Each function is its own section, or a part of the section that is passed: see rlu_list.hpp.
 #pragma once
 
 #include <algorithm>
@@ -60,17 +61,18 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
       : resizable_hash_set(&of, buckets, std::move(hash), std::move(equal)) {}
   resizable_hash_set(const resizable_hash_set&) = delete;
   resizable_hash_set& operator=(const resizable_hash_set&) = delete;
-  // Not in a section. No other thread uses the table any more.
+  // Must not be called in a section. No other thread may use the table any more.
   ~resizable_hash_set() {
     detail::let_all_take_effect();
     if (owned_->before != nullptr) discard_rest(*owned_->before);
     for (auto& h : owned_->heads)
       chain::discard_all(h.get());
   }
-  // As of now, if a resize is going on the number that will be.
+  // Returns the present number or, during a resize, the future one.
   [[nodiscard]] std::size_t buckets() const noexcept { return current().heads.size(); }
 
-  // f(item), in no order, of one state of the table. Throws std::bad_alloc.
+  // Calls f(item) for each item, in no particular order, for one state of the table. Throws
+  // std::bad_alloc.
   template <class F>
   void for_each(F f) const {
     const detail::reading here;
@@ -80,7 +82,7 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     });
   }
 
-  // In the caller's section. Returns nothing if the caller must abort it, and begin again.
+  // Works in the caller's section. Returns nothing if the caller must abort it and begin again.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     joint* const first = head_of(fresh.item());
@@ -105,16 +107,16 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     return done ? std::optional(true) : std::nullopt;
   }
 
-  // Until the table has so many buckets, rounded up to a power of two. Others may use the table
-  // meanwhile; one that resizes it, too, waits. Throws std::system_error (EDEADLK) in a section,
-  // std::invalid_argument for
-  // more than 2^31, and std::bad_alloc: the table then is as it was, or has some of the buckets.
+  // Resizes the table to this number of buckets, rounded up to a power of two. Other threads may
+  // use the table meanwhile, and another one that resizes it waits. Throws std::system_error
+  // (EDEADLK) in a section, std::invalid_argument for more than 2^31, and std::bad_alloc, after
+  // which the table is as it was or has some of the buckets.
   void resize(std::size_t buckets) {
     if (lockswap_rlu_depth() != 0)
       throw std::system_error(EDEADLK, std::generic_category(), "lockswap rlu resize");
     const std::size_t goal = rounded(buckets);
     const std::lock_guard alone(resizing_);
-    if (owned_->before != nullptr) finish();  // what a failed one left
+    if (owned_->before != nullptr) finish();  // what a failed resize has left
     while (owned_->heads.size() != goal) {
       const std::size_t now = owned_->heads.size();
       auto next = std::make_unique<table>(now < goal ? now * 2 : now / 2);
@@ -141,19 +143,19 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
   }
 
   struct head : joint {
-    bool ready = false;  // else the nodes are in the table before
+    bool ready = false;  // false: the nodes are in the table before
   };
   struct table {
     explicit table(std::size_t buckets) : heads(buckets) {}
     [[nodiscard]] std::size_t mask() const noexcept { return heads.size() - 1; }
     mutable std::vector<embedded<head>> heads;
-    std::unique_ptr<table> before;  // only while the table is filled
+    std::unique_ptr<table> before;  // only while this table is being filled
   };
-  static constexpr std::size_t kBatch = 1024;  // buckets in one commit, at most
+  static constexpr std::size_t kBatch = 1024;  // upper bound on buckets in one commit
 
-  // acquire: pairs with resize(). A section that goes by a commit which made heads ready began
-  // after it, so it sees this table or a later one. One that sees an older table goes by an older
-  // state, and the table stays until it has ended.
+  // acquire: pairs with resize(). A section that sees a commit which made heads ready began after
+  // it, so it sees this table or a later one. A section with an older table sees an older state,
+  // and that table stays until the section has ended.
   const table& current() const noexcept { return *table_.load(std::memory_order_acquire); }
   joint* head_of(const T& item) const {
     const table& t = current();
@@ -164,11 +166,12 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     return dereference(t.before->heads[bits & t.before->mask()].get());
   }
   const T* look(const T& item) const { return detail::item_at(at(item)); }
-  // At the head, where it meets a resize.
+  // At the head, where it conflicts with a resize.
   static std::optional<bool> insert_at(section& here, joint* first, entry& fresh) {
     return chain::insert(here, first, first->next.read(), fresh);
   }
-  // f(head) for the head of each chain, while it returns true. Whether it always has.
+  // Calls f(head) for the head of each chain while it returns true, and returns whether it always
+  // has.
   template <class F>
   bool all_chains(const F& f) const {
     const table& t = current();
@@ -188,7 +191,7 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
   }
   auto at(const T& item) const { return chain::find_any(head_of(item), item, equal_); }
 
-  // What a failed resize has not moved.
+  // Frees what a failed resize has not moved.
   void discard_rest(table& from) noexcept {
     for (std::size_t i = 0; i < from.heads.size(); ++i) {
       if (!owned_->heads[i & owned_->mask()].get()->ready) chain::discard_all(from.heads[i].get());
@@ -209,8 +212,7 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
       });
       batch = std::min(batch * 2, kBatch);
     }
-    // Nobody goes by a state in which a head is not ready, or looks at the old table, when this
-    // returns.
+    // After this, no section sees a state in which a head is not ready, or accesses the old table.
     lockswap_rlu_flush();
     lockswap_rlu_synchronize();
     to.before.reset();
@@ -220,7 +222,7 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     const bool grows = from.heads.size() < to.heads.size();
     for (std::size_t i = begin; i < end; ++i) {
       head* const first = to.heads[i].get();
-      if (dereference(first)->ready) continue;  // what a failed resize has done
+      if (dereference(first)->ready) continue;  // done by a failed resize
       if (!(grows ? unzip(here, from, to, i) : join(here, from, to, i))) return false;
     }
     return true;
@@ -236,7 +238,7 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     high->ready = true;
     joint* last[2] = {low, high};
     for (node* n = chain::after(kept); n != nullptr;) {
-      node* const next = chain::after(n);  // before n is changed
+      node* const next = chain::after(n);  // read before n is changed
       const bool is_high = (detail::mixed(hash_(n->item)) & pairs) != 0;
       if (!relink(here, last[is_high ? 1 : 0], n)) return false;
       last[is_high ? 1 : 0] = n;
@@ -264,7 +266,7 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     return relink(here, last, chain::after(high));
   }
 
-  std::unique_ptr<table> owned_;  // by the thread that has `resizing_`
+  std::unique_ptr<table> owned_;  // for the thread that has `resizing_`
   std::atomic<const table*> table_{nullptr};
   std::mutex resizing_;
   [[no_unique_address]] Hash hash_;

@@ -1,5 +1,5 @@
-// A log of LDU (lockswap/ldu.hpp): a list that objects are added to without a lock, and that is
-// taken as a whole. What was taken can't come back while somebody adds, so no tags are needed.
+// A log of LDU (lockswap/ldu.hpp): a list to which objects are added without a lock, and which is
+// taken as a whole. What was taken can't come back while a thread adds, so no tags are needed.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace lockswap {
 
-// How many updates there were, how many of them took another one back, and how often an object was
-// put into a log.
+// The number of updates, how many of them undid another one, and how often an object was put into a
+// log.
 struct ldu_counts {
   std::uint64_t updates = 0;
   std::uint64_t absorbed = 0;
@@ -22,7 +22,7 @@ struct ldu_counts {
 
 namespace lockswap::ldu_parts {
 
-// Objects of other structures can't be retired.
+// If a structure has no free function, its objects can't be retired.
 template <class Structure>
 concept frees = requires(Structure& s, typename Structure::object& o) {
   s.free(o);
@@ -39,16 +39,16 @@ class log {
     std::uint64_t head = head_.load(std::memory_order_relaxed);  // compared below
     do {
       set_next(head);
-      // seq_cst: release for the object and what lies below it, pairs with take; and before an
-      // announcement: ldu.hpp has the order.
+      // seq_cst: a release for the object and what is below it, which pairs with take; and it comes
+      // before an announcement: ldu.hpp has the order.
     } while (!head_.compare_exchange(head, object, std::memory_order_seq_cst));
     return head == 0;
   }
-  // Relaxed: the thread that adds to it alone asks, and it reads what it wrote last, or 0.
+  // relaxed: only the thread that adds to it calls this, and reads what it wrote last, or 0.
   bool is_empty_to_owner() const noexcept { return head_.load(std::memory_order_relaxed) == 0; }
   // seq_cst: after an announcement was taken; ldu.hpp has the order.
   bool is_empty() const noexcept { return head_.load(std::memory_order_seq_cst) == 0; }
-  // acquire: what lies in it; pairs with push.
+  // acquire: its contents; pairs with push.
   std::uint64_t head() const noexcept { return head_.load(std::memory_order_acquire); }
   std::uint64_t take() noexcept {
     if (is_empty()) return 0;
@@ -70,14 +70,14 @@ class chain {
   static bool add(Log& log, object& o) noexcept {
     return log.push(address(o), [&o](std::uint64_t below) { Structure::hook(o).next_.set(below); });
   }
-  // The number of objects; of a log that nobody takes.
+  // Returns the number of objects in a log that nobody takes.
   static std::uint64_t length(std::uint64_t head) noexcept {
     std::uint64_t n = 0;
     for (; head != 0; ++n)
       head = Structure::hook(*reinterpret_cast<object*>(head)).next_.get();
     return n;
   }
-  // The number of objects. What was done with them since they were logged is added to `counts`.
+  // Returns the number of objects. Adds what was done with them since they were logged to `counts`.
   static std::uint64_t apply(Structure& to, std::uint64_t head, ldu_counts& counts) noexcept {
     std::uint64_t length = 0;
     for (head = turned(head); head != 0; ++length) {
@@ -97,9 +97,9 @@ class chain {
   }
 
  private:
-  // The same objects, the first that was logged on top: programs insert what lies beside each
-  // other one after the other, and a tree's branches are then foretold as they are without a log.
-  // Nobody else looks at a link while its object stands in a log.
+  // Returns the same objects in the order in which they were logged. Programs insert neighbours one
+  // after the other, so a tree's branches are predicted as they are without a log. Nobody else
+  // reads a link while its object is in a log.
   static std::uint64_t turned(std::uint64_t head) noexcept {
     std::uint64_t done = 0;
     while (head != 0) {

@@ -1,19 +1,19 @@
-// What a fork sees of LDU's structures and threads (lockswap/ldu.hpp).
+// How forks see LDU's structures and threads (lockswap/ldu.hpp).
 //
 // Idea: the thread that forks first takes every structure's lock, so no log is being applied and
-//   nobody reads. Then it closes a gate and waits for those that have passed it: threads that are
-//   between an object's mark and the log that the object goes to. An update that adds nothing to a
-//   log is one exchange, and passes no gate.
+//   nobody reads. Then it closes a gate and waits for threads that have passed it, which are
+//   between an object's mark and the object's log. An update that adds nothing to a log is a single
+//   exchange, and passes no gate.
 // Order: a Dekker pair, all of it seq_cst:
-//     an update   1. says that it has passed     2. looks whether the gate is closed
-//     the fork    1. closes the gate             2. looks whether somebody has passed
-//   One of the two sees the other. An update that finds the gate closed takes its word back.
-// What that gives: in the child each object that is marked stands in a log, each log is whole, and
-//   no lock is held. An update that waited at the gate has not begun there.
-// The locks are made anew in the child: a lock that was taken in the parent can't be released by
-//   every kind of lock there (glibc's rwlocks compare thread ids).
-// Deadlocks: the locks are taken as std::lock does it, so threads that hold one and wait for
-//   another one don't meet the fork half-way. Between mark and log nobody waits for a lock.
+//     an update   1. publishes that it passes    2. checks whether the gate is closed
+//     the fork    1. closes the gate             2. checks whether a thread has passed
+//   One of the two sees the other. An update that finds the gate closed withdraws.
+// Result: in the child each marked object is in a log, each log is complete, and no lock is held.
+//   An update that waited at the gate has not begun there.
+// Locks: they are made anew in the child, because not every kind of lock can be released there if
+//   it was taken in the parent (glibc's rwlocks compare thread ids).
+// Deadlocks: the locks are taken as std::lock does it, so threads that hold one lock and wait for
+//   another don't deadlock with the fork. Between mark and log no thread waits for a lock.
 #pragma once
 
 #include <atomic>
@@ -42,20 +42,20 @@ class member {
  private:
   template <class>
   friend class members;
-  // Its lock, as a writer.
+  // Takes its lock as a writer.
   virtual bool try_hold() = 0;
   virtual void hold() = 0;
   virtual void let_go() = 0;
-  // With the lock. Returns false if a thread is on its way into the structure's own log.
+  // Called with the lock. Returns false if a thread is on its way into the structure's own log.
   virtual bool is_whole() = 0;
-  // In a child whose thread held the lock: a new one, that nobody holds.
+  // Called in a child whose thread held the lock. Makes a new one, which nobody holds.
   virtual void renew() = 0;
 
   typename P::template plain<member*> next_;
   typename P::template plain<member*> before_;
 };
 
-// All structures of the same logs; under the logs' guard.
+// All structures of the same logs. Used under the logs' guard.
 template <class P>
 class members {
  public:
@@ -96,7 +96,7 @@ class members {
   void renew() {
     each([](member<P>& m) { m.renew(); });
   }
-  // Whether no lock is held, and no thread on its way.
+  // Returns whether no lock is held, and no thread is on its way.
   bool are_idle() {
     bool idle = true;
     each([&idle](member<P>& m) {
@@ -113,7 +113,7 @@ class members {
     for (member<P>* m = first_.get(); m != nullptr; m = m->next_.get())
       f(*m);
   }
-  // The one whose lock was not free; none is held then.
+  // Returns the structure whose lock was not free, and then none is held.
   member<P>* try_hold_others(const member<P>& held) {
     for (member<P>* m = first_.get(); m != nullptr; m = m->next_.get()) {
       if (m == &held || m->try_hold()) continue;
@@ -128,13 +128,13 @@ class members {
   typename P::template plain<member<P>*> first_;
 };
 
-// What updates pass on their way into a log.
+// The gate that updates pass on their way into a log.
 template <class P>
 class gate {
   using word = typename P::template atomic<std::uint64_t>;
 
  public:
-  // --- updates: enter() says that the thread has passed, leave() takes it back.
+  // --- for updates: enter() publishes that the thread passes, and leave() withdraws that.
   template <class Enter, class Leave>
   void pass(Enter enter, Leave leave) noexcept {
     for (;;) {
@@ -147,10 +147,10 @@ class gate {
         P::step_aside(round);
     }
   }
-  // --- the fork
+  // --- for the fork
   void close() noexcept { closed_.store(1, std::memory_order_seq_cst); }  // its first step
   void open() noexcept { closed_.store(0, std::memory_order_relaxed); }   // as in pass
-  // By the thread that closed it, or the only one.
+  // Called by the thread that closed it, or by the only thread.
   bool is_closed() const noexcept { return closed_.load(std::memory_order_relaxed) != 0; }
 
  private:

@@ -1,17 +1,17 @@
-// What an object carries so that its updates can be logged (lockswap/ldu.hpp).
+// The data in an object by which its updates can be logged (lockswap/ldu.hpp).
 //
-// State: a word with one update that is pending, or none, and whether the object stands in a log.
-//   kInsert   it is to be inserted
-//   kRemove   it is to be removed
-//   kLogged   it stands in a log: the thread that applies it will look at this word
-//   kDead     it is to be freed after that
-//   kUpdate   so many inserts and removes since it was logged; every second one took back the one
-//             before. They are counted here since the exchange is made anyhow.
-// Invariants: of kInsert and kRemove at most one is set, since an update that meets its opposite
-//   takes it back (absorbing). What is pending, or dead, is logged.
+// State: a word with at most one pending update, and whether the object is in a log.
+//   kInsert   the object is to be inserted
+//   kRemove   the object is to be removed
+//   kLogged   the object is in a log: the thread that applies the log will read this word
+//   kDead     the object is to be freed afterwards
+//   kUpdate   one for each insert and remove since it was logged; every second one undid the one
+//             before. They are counted here because the exchange is needed anyway.
+// Invariants: at most one of kInsert and kRemove is set, because an update that meets its opposite
+//   undoes it (absorbing). An object with a pending update, or a dead one, is logged.
 // Paper: figures 3 and 5 have a mark, a used bit and a node for an object's insert, and the same
 //   again for its remove. At most one of the two marks is ever set, so here they share a word and a
-//   node: one exchange marks, absorbs and asks whether to log, where the paper has up to three.
+//   node. One exchange marks, absorbs and checks whether to log, where the paper needs up to three.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ class chain;
 
 }  // namespace ldu_parts
 
-// All zeroes: nothing pends. Copying an object copies no hook.
+// Zero: nothing is pending. Copying an object does not copy its hook.
 template <class P>
 class basic_ldu_hook {
  public:
@@ -54,9 +54,9 @@ class basic_ldu_hook {
   template <class, class>
   friend class ldu_parts::chain;
 
-  // Marks an update, or takes its opposite back; `last` is kDead or 0. Calls enter() before it
-  // marks an object that stands in no log: from then on no fork comes until it does. That is once
-  // at most, since updates of one object come one after the other.
+  // Marks an update, or undoes its opposite. `last` is kDead or 0. Before it marks an object that
+  // is in no log, it calls enter(), and from then on no fork happens until the object is in a log.
+  // That happens at most once, because updates of one object come one after the other.
   template <class Enter>
   ldu_parts::marked mark(std::uint64_t update, std::uint64_t last, Enter enter) {
     using namespace ldu_parts;
@@ -67,19 +67,19 @@ class basic_ldu_hook {
       const bool absorbs = (now & opposite) != 0;
       const std::uint64_t then = ((absorbs ? now & ~opposite : now | update) | kLogged | last) +
                                  (update != 0 ? kUpdate : 0);
-      // acq_rel, both with take. release: what the caller made of the object. acquire: the thread
-      // that took the object from its log has read next_, which may be written again.
+      // acq_rel, as in take. release: what the caller did to the object. acquire: the thread that
+      // took the object from its log has read next_, which may be overwritten now.
       if (state_.compare_exchange(now, then, std::memory_order_acq_rel)) {
         if ((now & kLogged) == 0) return marked::log_it;
         return absorbs ? marked::absorbed : marked::is_logged;
       }
     }
   }
-  // What pended. The object may be logged again from here on.
+  // Returns what was pending. From here on the object may be logged again.
   std::uint64_t take() noexcept { return state_.exchange(0, std::memory_order_acq_rel); }
 
   typename P::template atomic<std::uint64_t> state_{};
-  typename P::template plain<std::uint64_t> next_;  // the object below it in its log
+  typename P::template plain<std::uint64_t> next_;  // the object below this one in its log
 };
 
 }  // namespace lockswap

@@ -1,17 +1,17 @@
 // The threads that log updates, and their logs, for any number of structures (lockswap/ldu.hpp).
 //
-// Idea: a thread has a row of slots. A structure's number leads to the same slot in each row. A
-//   slot is a log of one structure at a time, its owner; only the row's thread adds to it.
-// State: a slot's owner, the structure's address; its lowest bit says that a thread which holds
-//   that structure's lock is taking the log.
-// Invariants: a log that is not empty belongs to its slot's owner, which lives: a structure ends
-//   only after it emptied its logs, under the guard.
+// Idea: each thread has a row of slots. A structure's number selects the same slot in each row. A
+//   slot is a log for one structure at a time, its owner, and only the row's thread adds to it.
+// State: a slot's owner, which is the structure's address. Its lowest bit is set while a thread
+//   with that structure's lock takes the log.
+// Invariants: a log that is not empty belongs to its slot's owner, which still exists: a structure
+//   ends only after it has emptied its logs, under the guard.
 //   Only the row's thread changes the owner, while the log is empty and nobody takes it. So a taker
-//   that has set the bit gets nothing of another structure.
-// Paper: the logs of PLDU are per core, and a thread that adds looks first whether the log is
-//   another structure's (figure 5). In a kernel nothing comes between the two; here another thread
-//   could, so logs belong to threads. A row outlives its thread, with what is in it, and the next
-//   thread takes it over: readers miss nothing.
+//   that has set the bit never gets another structure's updates.
+// Paper: the logs of PLDU are per core, and a thread first checks whether the log is another
+//   structure's before it adds (figure 5). In a kernel nothing can happen between the two. Here
+//   another thread could run, so logs belong to threads. A row outlives its thread, together with
+//   its contents, and the next thread takes it over, so readers miss nothing.
 #pragma once
 
 #include <array>
@@ -36,12 +36,12 @@ namespace ldu_parts {
 template <class P>
 struct slot;
 
-// What logs know of a structure.
+// What logs need from a structure.
 template <class P>
 class owner : public member<P> {
  public:
-  // Applies what is in that log of this structure, if its lock is free. The log's thread calls it,
-  // or one that keeps that thread's row.
+  // Applies that log of this structure if its lock is free. Called by the log's thread, or by the
+  // thread that has taken over its row.
   virtual bool try_apply(slot<P>& s) = 0;
 
  protected:
@@ -54,18 +54,18 @@ struct slot {
 
   log<P> updates{};
   typename P::template atomic<std::uint64_t> owner_word{};
-  typename P::template plain<std::uint32_t> length;  // its thread's: objects since it was empty
+  typename P::template plain<std::uint32_t> length;  // for its thread: objects since it was empty
 
   static std::uint64_t word_of(const owner<P>& o) noexcept {
     return reinterpret_cast<std::uintptr_t>(&o);
   }
 
-  // --- the row's thread
+  // --- for the row's thread
   bool is_of(const owner<P>& o) const noexcept {
     // Relaxed: nobody else changes the owner.
     return (owner_word.load(std::memory_order_relaxed) & ~kTaking) == word_of(o);
   }
-  // The log is empty. Returns false if it is being taken.
+  // Called for an empty log. Returns false if a thread is taking it.
   bool give_to(const owner<P>& o) noexcept {
     std::uint64_t now = owner_word.load(std::memory_order_relaxed);  // compared below
     if ((now & kTaking) != 0) return false;
@@ -73,7 +73,7 @@ struct slot {
     return owner_word.compare_exchange(now, word_of(o), std::memory_order_seq_cst);
   }
 
-  // --- a thread that holds the owner's lock
+  // --- for a thread with the owner's lock
   std::uint64_t take(const owner<P>& o) noexcept {
     // seq_cst: an announcement was taken before; ldu.hpp.
     std::uint64_t now = owner_word.load(std::memory_order_seq_cst);
@@ -89,10 +89,10 @@ struct slot {
 }  // namespace ldu_parts
 
 struct ldu_machine : real_machine {
-  static constexpr std::size_t kThreads = 256;  // further ones use the structures' own logs
+  static constexpr std::size_t kThreads = 256;  // the others use the structures' own logs
   static constexpr std::size_t kSlots = 64;     // of each thread
 
-  // In a child that can't go on.
+  // Called in a child that can't go on.
   template <std::size_t kN>
   [[noreturn]] static void fail(const char (&why)[kN]) noexcept {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, why, kN - 1);
@@ -107,29 +107,29 @@ class basic_ldu_logs {
   using owner = ldu_parts::owner<P>;
   struct alignas(64) row {
     word used{};
-    word passed{};  // its thread has passed the gate of forks
+    word passed{};  // its thread has passed the forks' gate
     std::array<slot, P::kSlots> slots{};
-    // The row's thread's own.
+    // For the row's thread only.
     typename P::template plain<ldu_counts> counts;
   };
 
  public:
-  // A thread's place; made, used and ended by that thread, before the logs end.
+  // A thread's registration. That thread makes, uses and ends it, before the logs end.
   class thread {
    public:
     explicit thread(basic_ldu_logs& of)
         : of_(of), index_(of.claim()), row_(has_logs() ? of.row_at(index_) : nullptr) {}
-    // Applies what it can without waiting. The rest stays in the row, and readers find it there.
+    // Applies what it can without waiting. The rest stays in the row, where readers find it.
     ~thread() {
       if (has_logs()) of_.leave(*row_);
     }
     thread(const thread&) = delete;
     thread& operator=(const thread&) = delete;
 
-    // Returns false if all rows have a thread already, so this one's updates go to the structures'
-    // own logs.
+    // Returns false if all rows have a thread already, and then this one's updates go to the
+    // structures' own logs.
     bool has_logs() const noexcept { return index_ < P::kThreads; }
-    // Counts of this row, by this thread and those that had it before.
+    // Returns the counts of this row, by this thread and those that had it before.
     ldu_counts counts() const noexcept { return has_logs() ? row_->counts.get() : ldu_counts{}; }
 
    private:
@@ -144,7 +144,7 @@ class basic_ldu_logs {
   };
 
   basic_ldu_logs() noexcept = default;
-  // No thread and no structure is left.
+  // No thread and no structure may be left.
   ~basic_ldu_logs() {
     for (std::size_t i = 0; i < P::kThreads; ++i) {
       if (row* r = row_at(i); r != nullptr) {
@@ -157,8 +157,9 @@ class basic_ldu_logs {
   basic_ldu_logs& operator=(const basic_ldu_logs&) = delete;
 
   // --- forks of a program with several threads: ldu/forks.hpp
-  // Waits until no thread reads, applies or logs, and lets none begin. Not within a read. Then the
-  // parent calls after_fork(), also if there was no fork, and the child forked().
+  // Waits until no thread reads, applies or logs, and lets none begin. Must not be called in a
+  // read. Afterwards the parent must call after_fork(), even if there was no fork, and the child
+  // forked().
   void before_fork() {
     guard();
     members_.hold_all();
@@ -177,11 +178,11 @@ class basic_ldu_logs {
     members_.let_all_go();
     unguard();
   }
-  // In the child, by its only thread, before anything else: the rows of threads that are no longer
-  // there can be had again. What is in them stays, and readers find it. Without before_fork() it
-  // ends the program if another thread was reading, applying or logging at that moment.
+  // Called in the child by its only thread, before anything else. Frees the rows of threads that
+  // don't exist there. Their contents stay, and readers find them. Without before_fork(), this ends
+  // the program if another thread was reading, applying or logging at the fork.
   void forked(const thread& me) { forked_with(me.index_); }
-  void forked() { forked_with(P::kThreads); }  // that thread has no place
+  void forked() { forked_with(P::kThreads); }  // if that thread is not registered
 
  private:
   template <class, class, class>
@@ -206,7 +207,7 @@ class basic_ldu_logs {
       if (i != mine) r->used.store(0, std::memory_order_relaxed);
     }
   }
-  // In a child: whether the parent's other threads were elsewhere.
+  // For a child: returns whether the parent's other threads were doing something else.
   bool is_idle() {
     if (guard_.load(std::memory_order_relaxed) != 0) return false;
     for (std::size_t i = 0; i < P::kThreads; ++i) {
@@ -241,7 +242,7 @@ class basic_ldu_logs {
   void unguard() noexcept { guard_.store(0, std::memory_order_release); }
 
   std::uint64_t next_number() noexcept {
-    return numbers_.fetch_add(1, std::memory_order_relaxed);  // only unlike each other
+    return numbers_.fetch_add(1, std::memory_order_relaxed);  // only has to be unique
   }
 
   row* row_at(std::size_t i) const noexcept {
@@ -256,7 +257,7 @@ class basic_ldu_logs {
     for (std::size_t i = 0; i < P::kThreads; ++i) {
       if (row_at(i) == nullptr) add_row(i);
       std::uint64_t free = 0;
-      // acquire: what the thread before did in its row; pairs with leave.
+      // acquire: what the previous thread did in its row; pairs with leave.
       if (row_at(i)->used.compare_exchange(free, 1, std::memory_order_acquire)) return i;
     }
     return P::kThreads;
@@ -278,11 +279,11 @@ class basic_ldu_logs {
     r.used.store(0, std::memory_order_release);  // pairs with claim
   }
 
-  // By the row's thread. Returns false if the log's structure is in use.
+  // Called by the row's thread. Returns false if the log's structure is in use.
   bool empty(slot& s) {
     if (s.updates.is_empty_to_owner()) return true;
     if (!try_guard()) return false;
-    // Now the owner can't end, unless it has emptied the log and is gone.
+    // The owner can't end now, unless it has emptied the log and is gone already.
     bool done = s.updates.is_empty();
     if (!done) {
       const std::uint64_t of = s.owner_word.load(std::memory_order_relaxed) & ~slot::kTaking;
@@ -295,7 +296,7 @@ class basic_ldu_logs {
   ldu_parts::members<P> members_{};
   word guard_{};
   word numbers_{};
-  alignas(64) ldu_parts::gate<P> gate_{};  // read by updates, and seldom written
+  alignas(64) ldu_parts::gate<P> gate_{};  // read by updates, and rarely written
   std::array<word, P::kThreads> rows_{};
 };
 
