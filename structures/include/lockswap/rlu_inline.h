@@ -1,23 +1,24 @@
 /** @file
- * Read-Log-Update: sections that are entered and left without a call.
+ * Read-Log-Update: sections that begin and end without a call.
  *
  *   lockswap_rlu_enter();                      lockswap_rlu_reader_lock()
  *   ... lockswap_rlu_leave();                  lockswap_rlu_reader_unlock()
  *
- * They do what the functions do, and mix with them freely. An outermost section that locks nothing
- * makes no call; all else is the library's: a thread's first section, a nested one, a commit, the
- * first section in a forked child. rlu.hpp uses them.
+ * They do the same as the functions on the right, and can be mixed with them. An outermost section
+ * that locks nothing makes no call. The library handles everything else: a thread's first section,
+ * a nested one, a commit, the first section in a forked child. rlu.hpp uses these functions.
  *
- * What they share with the library ends in _1: size, offsets and meaning of those members stay as
- * they are. A library with others has other names for them, and these as well: threads then find
- * no context here, and so call the functions. So they do if a library that is preloaded is older.
+ * What they share with the library has names that end in _1, and the size, offsets and meaning of
+ * those members never change. A future library that changes them will use other names, and also
+ * define these. Then threads find no context here and call the functions, as they do if an older
+ * library is preloaded.
  *
- * Order: the pair of rlu/clock_rows.h. A thread of a commit moves the clock on, has all
- * processors run a fence, and looks at the words. */
+ * Order: the Dekker pair of rlu/clock_rows.h. A committing thread moves the clock, has all
+ * processors run a fence, and checks the words. */
 #ifndef LOCKSWAP_RLU_INLINE_H
 #define LOCKSWAP_RLU_INLINE_H
 
-/* Exploration has this text over its own platform (structures/tests/explore/rlu_inline.h). */
+/* The explorer compiles this for its own platform (structures/tests/explore/rlu_inline.h). */
 #ifndef LOCKSWAP_RLU_EXPLORED
 #include "lockswap/rlu.h"
 
@@ -26,23 +27,23 @@ extern "C" {
 #endif
 
 /** @cond private */
-/* What a thread keeps while it uses Read-Log-Update. Other threads read `word`. */
+/* A thread's data for Read-Log-Update. Other threads read `word`. */
 struct lockswap_rlu_context_1 {
-  uint64_t word; /* 0: in no section; else 1 more than a time not later than `clock` */
+  uint64_t word; /* 0: in no section; else 1 plus a time that is not later than `clock` */
   uint64_t others[7];
-  uint64_t clock; /* that the section goes by */
-  /* How many sections are nested, and in the upper half what is to be done at the end. One word
-   * here: a load waits long for a store of one half. */
+  uint64_t clock; /* the time that the section uses */
+  /* The nesting depth, and in the upper half what must be done at the end. One word here, because
+   * a load would be delayed by a recent store to one half. */
   uint64_t state;
 };
-/* Of the calling thread. `mark` is never the process's mark if there is no context. */
+/* The calling thread's. Without a context, `mark` is never the process's mark. */
 struct lockswap_rlu_here_1 {
   struct lockswap_rlu_context_1* context;
   uint64_t mark;
 };
 __attribute__((
     visibility("default"))) extern __thread struct lockswap_rlu_here_1 lockswap_rlu_here_1;
-/* The clock and the process's mark, 64 bits each; and 32 that are 0 while the kernel has
+/* The clock and the process's mark, 64 bits each, and 32 bits that are 0 while the kernel has
  * membarrier(2). */
 struct lockswap_rlu_process_1 {
   const void* clock;
@@ -62,15 +63,15 @@ __attribute__((
   __atomic_load_n((const uint64_t*)lockswap_rlu_process_1.mark, __ATOMIC_RELAXED)
 #define LOCKSWAP_RLU_SET_WORD(context, value) \
   __atomic_store_n(&(context)->word, (value), __ATOMIC_RELEASE)
-/* platform/barrier.h: the word is looked at after the store. A thread that makes it another one has
- * all threads switched out then. */
+/* platform/barrier.h: the word must be checked after the store. A thread that changes the word then
+ * has all threads switched out. */
 static inline void lockswap_rlu_light_fence(void) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   if (__builtin_expect(
           __atomic_load_n((const uint32_t*)lockswap_rlu_process_1.barrier, __ATOMIC_RELAXED) != 0,
           0)) {
 #ifdef LOCKSWAP_TSAN
-    /* ThreadSanitizer knows no fences; an update is one. */
+    /* ThreadSanitizer knows no fences, and this update acts as one. */
     static uint32_t word;
     __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
 #else
@@ -85,16 +86,16 @@ static inline void lockswap_rlu_light_fence(void) {
 /** lockswap_rlu_reader_lock(), without a call in most cases. */
 static inline void lockswap_rlu_enter(void) {
   LOCKSWAP_RLU_CONTEXT* const me = LOCKSWAP_RLU_HERE->context;
-  /* The mark first: without a context it is another one. */
+  /* The mark first: it differs if there is no context. */
   if (__builtin_expect(
           LOCKSWAP_RLU_HERE->mark != LOCKSWAP_RLU_MARK() || LOCKSWAP_RLU_STATE(me) != 0, 0)) {
     (lockswap_rlu_reader_lock)();
     return;
   }
   LOCKSWAP_RLU_SET_STATE(me, 1);
-  /* relaxed: an older time only makes a commit wait. */
+  /* relaxed: an older time only makes a commit wait longer. */
   const uint64_t before = LOCKSWAP_RLU_NOW(RELAXED);
-  /* release, both: a commit may find this word where it waits for the end of the section before. */
+  /* release, both: a commit that waits for the end of the previous section may find this word. */
   LOCKSWAP_RLU_SET_WORD(me, before + 1);
   LOCKSWAP_RLU_LIGHT_FENCE();
   /* acquire: pairs with the store that moved the clock. */
@@ -106,7 +107,7 @@ static inline void lockswap_rlu_enter(void) {
 /** lockswap_rlu_reader_unlock(), without a call in most cases. */
 static inline void lockswap_rlu_leave(void) {
   LOCKSWAP_RLU_CONTEXT* const me = LOCKSWAP_RLU_HERE->context;
-  /* Without a context here, the functions are those of another library. */
+  /* Without a context here, the functions belong to another version of the library. */
   if (__builtin_expect(me == NULL || LOCKSWAP_RLU_STATE(me) != 1, 0)) {
     (lockswap_rlu_reader_unlock)();
     return;

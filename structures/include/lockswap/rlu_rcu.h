@@ -1,31 +1,31 @@
 /** @file
- * The names of RCU, for a program that moves to Read-Log-Update piece by piece.
+ * RCU's names, for a program that moves to Read-Log-Update step by step.
  *
  * A read-side section of RCU becomes a section of rlu.h. Memory that the program publishes and
- * retires by RCU's rules stays as it is: it is ordinary memory, without a header. So the program
- * compiles unchanged but for its include, and its structures can then become objects of rlu.h, or
- * lists of rlu_rculist.h, one after the other. One section reads both.
+ * retires by RCU's rules stays ordinary memory, without a header. So the program compiles unchanged
+ * except for its include, and then its structures can become objects of rlu.h, or lists of
+ * rlu_rculist.h, one after the other. A section reads both.
  *
- *   rcu_read_lock(), rcu_read_unlock()    a section; nested ones are a part of the outermost
+ *   rcu_read_lock(), rcu_read_unlock()    a section; nested ones are parts of the outermost
  *   rcu_dereference(p)                    loads the pointer p, and then what it points to
  *   rcu_assign_pointer(p, value)          publishes what value points to
  *   synchronize_rcu()                     lockswap_rlu_synchronize()
  *   call_rcu(head, function)              lockswap_rlu_call(), after a flush
  *   rcu_barrier()                         lockswap_rlu_barrier()
- *   rcu_register_thread(), rcu_unregister_thread()    nothing needs them; a thread may call them
+ *   rcu_register_thread(), rcu_unregister_thread()    not needed, but may be called
  *
  * What is different from liburcu:
- *   - There is no thread for callbacks. A function of call_rcu() is called by some thread at the
- *     end of one of its sections or waits, so it must not need a lock that such a thread may hold.
- *   - synchronize_rcu() and rcu_barrier() in a section do nothing and lose the wait; liburcu waits
- *     for ever. With LOCKSWAP_RLU_CHECKS the program stops there.
- *   - A section is a snapshot of objects of rlu.h alone. Of ordinary memory it sees what RCU shows.
- *   - call_rcu() belongs behind the section that took the memory's last link out of an object of
- *     rlu.h, since that section changes nothing before it has ended.
+ *   - There is no thread for callbacks. Any thread may run a function of call_rcu() at the end of
+ *     one of its sections or waits, so it must not need a lock that such a thread may hold.
+ *   - synchronize_rcu() and rcu_barrier() in a section return at once without waiting; liburcu's
+ *     wait for ever. With LOCKSWAP_RLU_CHECKS the program stops there.
+ *   - A section is a snapshot only for objects of rlu.h. Ordinary memory appears as under RCU.
+ *   - Call call_rcu() after the section that removed the memory's last link from an object of
+ *     rlu.h, because that section changes nothing before it has ended.
  *   - There are no flavours, no rcu_quiescent_state() and no rcu_thread_offline(): a thread outside
- *     of a section holds nobody up.
+ *     a section delays nobody.
  *
- * Not together with liburcu's headers in one file, whose names these are. */
+ * A file can't include both this and liburcu's headers, because the names are the same. */
 #ifndef LOCKSWAP_RLU_RCU_H
 #define LOCKSWAP_RLU_RCU_H
 
@@ -39,7 +39,7 @@
 extern "C" {
 #endif
 
-/** A callback, as a member of what it is for. */
+/** A callback. Make it a member of the object that it is for. */
 struct rcu_head {
   lockswap_rlu_callback callback;          /**< Private; first. */
   void (*function)(struct rcu_head* head); /**< Private. */
@@ -53,7 +53,7 @@ static inline void lockswap_rlu_run_rcu_head(lockswap_rlu_callback* callback) {
 static inline void lockswap_rlu_call_rcu(struct rcu_head* head,
                                          void (*function)(struct rcu_head*)) {
   head->function = function;
-  /* A reader must not find by a deferred commit what the callback frees. In a section: EDEADLK. */
+  /* So that no reader finds what the callback frees by a deferred commit. EDEADLK in a section. */
   (void)(lockswap_rlu_flush)();
   lockswap_rlu_call(&head->callback, lockswap_rlu_run_rcu_head);
 }
@@ -62,7 +62,7 @@ static inline void lockswap_rlu_nothing(void) {}
 
 #define rcu_read_lock() lockswap_rlu_enter()
 #define rcu_read_unlock() lockswap_rlu_leave()
-/* acquire: the kernel's and liburcu's rely on the dependency, which compilers may break. */
+/* acquire: the kernel and liburcu rely on the data dependency, which compilers may break. */
 #define rcu_dereference(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
 /* release: pairs with rcu_dereference(). */
 #define rcu_assign_pointer(p, value) __atomic_store_n(&(p), (value), __ATOMIC_RELEASE)

@@ -1,6 +1,6 @@
 /** @file
- * The list API of RCU on objects of rlu.h: lists that are linked both ways, as the kernel has them
- * and liburcu's rculist.h.
+ * RCU's list API for objects of rlu.h: doubly linked lists, as in the kernel and in liburcu's
+ * rculist.h.
  *
  * Paper: Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.6.
  *
@@ -18,21 +18,22 @@
  *   rcu_read_unlock();
  *
  *   list_del_rcu(&job->list);
- *   lockswap_rlu_free(job);                       in the place of kfree_rcu()
+ *   lockswap_rlu_free(job);                       in place of kfree_rcu()
  *
- * Readers see each change whole, so they may walk backwards and turn round, which RCU's can't.
+ * Readers see each change as a whole, so they may walk backwards and turn round, which RCU's
+ * readers can't.
  *
  * What differs from RCU's lists:
- *   - What is listed is an object of rlu.h, and the list's place is its first member.
- *   - A change outside of a section is a section of its own: it begins again until it succeeds, and
- *     waits for readers at its end, unless commits are deferred. So writers need no lock.
+ *   - A list's elements are objects of rlu.h, with the struct rlu_list_head as first member.
+ *   - A change outside a section is its own section: it starts again until it succeeds, and waits
+ *     for readers at its end unless commits are deferred. So writers need no lock.
  *   - A change in a section is a part of it: list_del_rcu() and list_add_rcu() in one section move
- *     an entry from list to list at one moment. It may fail then (see below).
+ *     an entry from one list to another atomically. Such a change may fail (see below).
  *   - An entry is changed by lockswap_rlu_try_lock(), like any object, and not in place.
  *
- * The changes return 0; ENOMEM; or, in a section of the caller's, EBUSY: another thread changes
- * what is beside it, so abort the section and begin again. With a writer lock they never return
- * EBUSY. */
+ * The changes return 0 or ENOMEM. In the caller's section they may return EBUSY, if another thread
+ * is changing a neighbour. Then abort the section and begin again. With a writer lock they never
+ * return EBUSY. */
 #ifndef LOCKSWAP_RLU_RCULIST_H
 #define LOCKSWAP_RLU_RCULIST_H
 
@@ -44,12 +45,12 @@
 extern "C" {
 #endif
 
-/** An entry's place in a list, and where a list begins and ends. */
+/** An entry's place in a list, and the head of a list. */
 struct rlu_list_head {
   struct rlu_list_head* next; /**< An object, not a copy. */
   struct rlu_list_head* prev; /**< The same. */
 };
-/** A list that is no object by itself, as a variable: with a header before its place. */
+/** A list as a variable, with the header that an object has. */
 struct rlu_list {
   struct lockswap_rlu_header header;                       /**< Private. */
   struct rlu_list_head place __attribute__((aligned(16))); /**< Use rlu_list(). */
@@ -61,9 +62,9 @@ struct rlu_list {
   struct rlu_list name = {{0, sizeof(struct rlu_list_head)}, {&(name).place, &(name).place}}
 /* clang-format on */
 
-/** The place that the functions below take for a list. */
+/** Returns the head of a list, which the functions below need. */
 static inline struct rlu_list_head* rlu_list(struct rlu_list* list) { return &list->place; }
-/** Makes the list empty, before any thread knows it. */
+/** Makes the list empty. No thread may use it yet. */
 static inline void rlu_list_init(struct rlu_list* list) {
   list->header.copy = 0;
   list->header.size = sizeof list->place;
@@ -80,7 +81,7 @@ static inline struct rlu_list_head* lockswap_rlu_list_next(const struct rlu_list
 static inline struct rlu_list_head* lockswap_rlu_list_prev(const struct rlu_list_head* place) {
   return lockswap_rlu_list_seen(lockswap_rlu_list_seen(place)->prev);
 }
-/* Returns whether it is locked; it is the copy then. */
+/* Returns whether it is locked, and then *place is the copy. */
 static inline int lockswap_rlu_list_lock(struct rlu_list_head** place) {
   struct rlu_list_head* const copy = (struct rlu_list_head*)lockswap_rlu_try_lock(*place);
   if (copy == NULL) return 0;
@@ -92,8 +93,8 @@ static inline void lockswap_rlu_list_link(struct rlu_list_head* before,
   before->next = (struct rlu_list_head*)lockswap_rlu_actual(after);
   after->prev = (struct rlu_list_head*)lockswap_rlu_actual(before);
 }
-/* Attempts, in a section: return whether all is locked and done. An entry is locked, too, because
- * it may have been in a list in this section's beginning, where others still read it. */
+/* Attempts, in a section: return whether everything is locked and done. The entry is locked too,
+ * because it may have been in a list when this section began, where others still read it. */
 static inline int lockswap_rlu_list_put(struct rlu_list_head* entry, struct rlu_list_head* before,
                                         struct rlu_list_head* after) {
   if (!lockswap_rlu_list_lock(&before) || !lockswap_rlu_list_lock(&after) ||
@@ -146,7 +147,7 @@ static inline int lockswap_rlu_list_change(int (*attempt)(struct rlu_list_head*,
     if (error != 0) return error;
   }
 }
-/* An entry is at its place; the array has no length if it is not. */
+/* The place must be the entry's first member; otherwise the array's length is negative. */
 #define LOCKSWAP_RLU_LIST_ENTRY(pos, place, member)                                             \
   ((__typeof__(pos))(void*)((char*)(place) +                                                    \
                             0 * sizeof(char[__builtin_offsetof(__typeof__(*(pos)), member) == 0 \
@@ -154,31 +155,31 @@ static inline int lockswap_rlu_list_change(int (*attempt)(struct rlu_list_head*,
                                                 : -1])))
 /** @endcond */
 
-/** Puts an entry at the beginning of a list. The entry is in no list, or was taken out of one by
- * the section that the caller has open. */
+/** Inserts an entry at the beginning of a list. The entry must be in no list, or the caller's open
+ * section must have removed it. */
 static inline int list_add_rcu(struct rlu_list_head* entry, struct rlu_list_head* list) {
   return lockswap_rlu_list_change(lockswap_rlu_list_try_add, entry, list);
 }
-/** The same at its end; or, of an entry, before it. */
+/** The same at the end of a list or, given an entry, before that entry. */
 static inline int list_add_tail_rcu(struct rlu_list_head* entry, struct rlu_list_head* list) {
   return lockswap_rlu_list_change(lockswap_rlu_list_try_add_tail, entry, list);
 }
-/** Takes an entry out. Only one thread may do so with one entry; it stays readable until it is
- * freed by lockswap_rlu_free(). */
+/** Removes an entry, which only one thread may do. It stays readable until lockswap_rlu_free()
+ * frees it. */
 static inline int list_del_rcu(struct rlu_list_head* entry) {
   return lockswap_rlu_list_change(lockswap_rlu_list_try_del, entry, NULL);
 }
-/** Puts a new entry in the place of an old one. */
+/** Replaces an old entry by a new one. */
 static inline int list_replace_rcu(struct rlu_list_head* old, struct rlu_list_head* fresh) {
   return lockswap_rlu_list_change(lockswap_rlu_list_try_replace, old, fresh);
 }
 
-/** For each entry, in a section; `pos` is a pointer to what is listed. */
+/** Visits each entry, in a section. `pos` is a pointer to the element type. */
 #define list_for_each_entry_rcu(pos, list, member)                                 \
   for ((pos) = LOCKSWAP_RLU_LIST_ENTRY(pos, lockswap_rlu_list_next(list), member); \
        !lockswap_rlu_same((pos), (list));                                          \
        (pos) = LOCKSWAP_RLU_LIST_ENTRY(pos, lockswap_rlu_list_next(&(pos)->member), member))
-/** The same from the last to the first one, which RCU does not have. */
+/** The same from the last to the first, which RCU does not have. */
 #define list_for_each_entry_reverse_rcu(pos, list, member)                         \
   for ((pos) = LOCKSWAP_RLU_LIST_ENTRY(pos, lockswap_rlu_list_prev(list), member); \
        !lockswap_rlu_same((pos), (list));                                          \
