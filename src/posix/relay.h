@@ -21,7 +21,6 @@
 //   does nothing.
 // Fork: the other members never leave in a child, and the nodes are lost, as are all that a thread
 //   of the parent was using. A member that forked in a signal handler wakes up at its deadline.
-//   the parent had in use. A member that forked in a signal handler wakes up by its deadline.
 #pragma once
 
 #include <cstdint>

@@ -12,10 +12,13 @@
 // State: the contract word (rw_word.h, with a table of its states), and the writer's thread id.
 // Parts: rw_adoption.h has adoption and fork, extra_holds.h recursion, guests.h readers that other
 //   readers wait for, marked.h marked locks, rw_writer.h writers. Readers and the stages are here.
-//   the plain name (read_arrive, read_unlock, write_lock, write_unlock, lock, unlock).
+//
 // Stages: the same two on every level. A fast stage makes no call and needs no stack frame. It
-// either completes, or returns what the slow stage needs to continue. A level without a fast stage
-// has the plain name (read_arrive, read_unlock, write_lock, write_unlock, lock, unlock).
+//   either completes, or returns what the slow stage needs to continue. A level without a fast
+//   stage has the plain name (read_arrive, read_unlock, write_lock, write_unlock, lock, unlock).
+//
+//     level and file        fast acquire      slow acquire      fast release      slow release
+//     rwlock, reading
 //      POSIX: rw_ops.h      rdlock (2)        slow_rdlock       unlock (2)        slow_unlock
 //      contract: this file  fast_read (2)     slow_read         fast_read_unlock  slow_unlock (1)
 //      bias: bravo.h or     fast_read,        slow_read,        fast_read_unlock  slow_read_unlock

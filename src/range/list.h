@@ -23,9 +23,8 @@
 //   a thread with several ranges would wait for such a reader, which waits for that thread. The
 //   slow path also marks a range in an empty list kAlone; otherwise a lock that was contended once
 //   would never use its fast path again. The link contains the mode and the release flag.
-//   release live in the link.
 // Destroy is safe: a release last accesses the head, by its compare-exchange, or its own node,
-// whose memory stays. Only a wake may follow.
+//   whose memory stays. Only a wake may follow.
 #pragma once
 
 #include <cerrno>

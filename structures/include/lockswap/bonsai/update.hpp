@@ -10,7 +10,6 @@
 // Deviations: weights are sizes + 1, so an empty side counts (figure 6 never rotates next to one).
 //   Nodes are passed to the domain after the root was stored, not before. Nodes that no reader has
 //   seen are reused at once.
-//   seen are used again at once.
 #pragma once
 
 #include <atomic>
