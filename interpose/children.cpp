@@ -15,6 +15,7 @@
 #include "platform/output_file.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
+#include "platform/write.h"
 
 namespace lockswap {
 namespace {
@@ -42,7 +43,7 @@ constinit RealFunction<decltype(&pclose)> real_pclose("pclose", LOCKSWAP_OLDEST)
                               << program_invocation_short_name;
   const std::size_t length = std::strlen(line);
   line[length] = '\n';
-  raw_syscall(SYS_write, fd, reinterpret_cast<long>(line), static_cast<long>(length + 1));
+  write_bytes(fd, line, length + 1);
   raw_syscall(SYS_close, fd);
 }
 

@@ -96,6 +96,16 @@ inline bool has_passed(const Deadline& d) noexcept {
   return !is_sooner(t, d.at);
 }
 
+// Returns how many nanoseconds there are until that point of the clock; `most` if there are more.
+inline std::uint64_t ns_until(clockid_t clock, const timespec& at, std::uint64_t most) noexcept {
+  timespec t;
+  ::clock_gettime(clock, &t);
+  if (!is_sooner(t, at)) return 0;
+  constexpr std::int64_t kSecond = 1'000'000'000, kMostSeconds = 1'000'000;
+  const std::int64_t seconds = std::min<std::int64_t>(at.tv_sec - t.tv_sec, kMostSeconds);
+  return std::min(static_cast<std::uint64_t>(seconds * kSecond + at.tv_nsec - t.tv_nsec), most);
+}
+
 // The same deadline for a sleep, which knows one clock only: it ends with the sooner of the two
 // points. If they are on two clocks, it may also end before either: after a second at most, so that
 // a caller's clock which is set meanwhile is noticed. Then nothing has passed, and the thread
@@ -105,15 +115,8 @@ inline Deadline one_sleep(const Deadline& d) noexcept {
   const Deadline own = deadline_in(d.soon, 0);
   Deadline callers{CLOCK_MONOTONIC, d.at};
   if (d.clock != CLOCK_MONOTONIC && !has_no_time(d)) {
-    constexpr std::int64_t kSecond = 1'000'000'000;
-    timespec t;
-    ::clock_gettime(d.clock, &t);
-    std::int64_t rest = 0;
-    if (is_sooner(t, d.at)) {
-      const std::int64_t seconds = std::min<std::int64_t>(d.at.tv_sec - t.tv_sec, 2);
-      rest = std::min(seconds * kSecond + d.at.tv_nsec - t.tv_nsec, kSecond);
-    }
-    callers = deadline_in(monotonic_ns(), static_cast<std::uint64_t>(rest));
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    callers = deadline_in(monotonic_ns(), ns_until(d.clock, d.at, kSecond));
   }
   return is_sooner(callers.at, own.at) ? callers : own;
 }

@@ -75,11 +75,13 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
     spins.succeeded();
   };
   // The same for the only waiter of a condition variable, whose address it gets. It begins(), or
-  // the thread is to sleep at once; before the thread sleeps it calls sleeps(). It lives until the
-  // wait is over (platform/adaptive/event_spins.h).
+  // the thread is to sleep at once; then it says by when the spin has to end, if the wait has a
+  // deadline. Before the thread sleeps it calls sleeps(). It lives until the wait is over
+  // (platform/adaptive/event_spins.h).
   requires std::constructible_from<typename P::EventSpins, const void*>;
   requires requires(typename P::EventSpins & spins) {
     { spins.begins() } -> std::same_as<bool>;
+    spins.ends_by(*deadline);
     { spins.more() } -> std::same_as<bool>;
     spins.succeeded();
     spins.sleeps();

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "platform/syscall.h"
+#include "platform/write.h"
 
 namespace lockswap {
 
@@ -45,8 +46,7 @@ class KeptFile {
   }
   // Writes all of it; false as above.
   bool write(const char* bytes, std::size_t size) const noexcept {
-    const auto all = static_cast<long>(size);
-    return is_same() && raw_syscall(SYS_write, fd_, reinterpret_cast<long>(bytes), all) == all;
+    return is_same() && write_bytes(fd_, bytes, size) == static_cast<long>(size);
   }
 
  private:

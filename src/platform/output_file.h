@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "platform/syscall.h"
+#include "platform/write.h"
 
 namespace lockswap {
 
@@ -45,15 +46,16 @@ inline long open_output_file(const char* path, int flags) noexcept {
 // Makes the blocks of a part of a file exist: to run out of disk later, in the middle of a store to
 // its mapping, would be a signal. Not every file system can allocate without writing.
 inline bool allocate_blocks(long fd, std::uint64_t begin, std::uint64_t bytes) noexcept {
-  if (raw_syscall(SYS_fallocate, fd, 0, static_cast<long>(begin), static_cast<long>(bytes)) == 0) {
+  const NoWriteSignals none;
+  if (none.done(raw_syscall(SYS_fallocate, fd, 0, static_cast<long>(begin),
+                            static_cast<long>(bytes))) == 0) {
     return true;
   }
   static constexpr char kZeroes[4096] = {};
   for (std::uint64_t done = 0; done < bytes;) {
-    const long n =
-        raw_syscall(SYS_pwrite64, fd, reinterpret_cast<long>(kZeroes),
-                    static_cast<long>(std::min<std::uint64_t>(bytes - done, sizeof kZeroes)),
-                    static_cast<long>(begin + done));
+    const auto size = static_cast<long>(std::min<std::uint64_t>(bytes - done, sizeof kZeroes));
+    const long n = none.done(raw_syscall(SYS_pwrite64, fd, reinterpret_cast<long>(kZeroes), size,
+                                         static_cast<long>(begin + done)));
     if (n == -EINTR) continue;
     if (n <= 0) return false;
     done += static_cast<std::uint64_t>(n);

@@ -5,12 +5,11 @@
 #include <cstring>
 
 #include "platform/syscall.h"
+#include "platform/write.h"
 
 namespace lockswap {
 
-inline void say(const char* line) noexcept {
-  raw_syscall(SYS_write, 2, reinterpret_cast<long>(line), static_cast<long>(std::strlen(line)));
-}
+inline void say(const char* line) noexcept { write_bytes(2, line, std::strlen(line)); }
 
 // Says why, and ends the program before it has begun.
 [[noreturn]] inline void refuse(const char* why) noexcept {

@@ -266,6 +266,7 @@ class Condvar {
                   bool& is_awake) noexcept {
     typename P::EventSpins spins(this);
     if (spins.begins()) {
+      if (deadline != nullptr) spins.ends_by(*deadline);
       // A spin is a cancellation point, like a sleep: threads that take turns may never sleep.
       o.cancelled = sleep.is_cancelled();
       if (o.cancelled && withdraw(node)) return Exit::withdrawn;

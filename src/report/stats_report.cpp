@@ -10,6 +10,7 @@
 #include "platform/output_file.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
+#include "platform/write.h"
 #include "report/parent.h"
 #include "report/report.h"
 #include "report/stats_forms.h"
@@ -57,7 +58,7 @@ bool write_all(int fd, const char* s) noexcept {
   while (s[n] != 0)
     ++n;
   while (n != 0) {
-    const long r = raw_syscall(SYS_write, fd, reinterpret_cast<long>(s), static_cast<long>(n));
+    const long r = write_bytes(fd, s, n);
     if (r == -EINTR) continue;
     if (r <= 0) return false;
     s += r;

@@ -8,6 +8,7 @@ Exit status 1 if a test fails.
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import resource
@@ -17,6 +18,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +50,7 @@ WRITERS = [
     Writer("statistics", "liblockswap.so", "LOCKSWAP_STATS", "/out", "out.PID", "cannot write LOCKSWAP_ST", again=True),
     Writer("a profile", "liblockswap.so", "LOCKSWAP_PROFILE", "", "PID.0.lockprof", "no file can be made in"),
     Writer("a record", "liblockswap.so", "LOCKSWAP_RECORD", "", "PID.0.lockcalls", "no file can be made in"),
+    Writer("metrics", "liblockswap.so", "LOCKSWAP_METRICS", "", "PID.0.lockmetrics", "no file can be made in"),
     Writer("an audit", "liblockswap-audit.so", "LOCKSWAP_AUDIT", "/out", "out.PID.0", "nothing is recorded"),
     Writer(
         "a trace", "liblockswap-fuzz.so", "LOCKSWAP_FUZZ", "/trace", "trace", "a file that can be written",
@@ -232,13 +235,57 @@ def need_survives(writer: Writer, ran: Ran) -> None:
 
 
 def test_a_limit_of_files() -> None:
-    def limit(file: Path) -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    """The signal by which a file at its limit ends programs is as the program left it."""
+
+    def limit(file: Path, action: signal.Handlers) -> None:
+        signal.signal(signal.SIGXFSZ, action)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+    for action in (signal.SIG_IGN, signal.SIG_DFL):
+        for writer in WRITERS:
+            with folder() as place:
+                need_survives(writer, run(writer, place, lambda file, action=action: limit(file, action)))
+
+
+def test_messages_that_nobody_reads() -> None:
+    """The other end of stderr is closed, as after `|& head`."""
+
+    def close_the_other_end(file: Path) -> None:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        read, write = os.pipe()
+        os.close(read)
+        os.dup2(write, 2)
 
     for writer in WRITERS:
         with folder() as place:
-            need_survives(writer, run(writer, place, limit))
+            run(writer, place / "none", close_the_other_end)
+
+
+def test_messages_from_the_background() -> None:
+    """Nor is a program stopped that doesn't write to the terminal itself (`stty tostop`)."""
+    if emulated.EMULATOR:
+        raise Skip("the emulator's process group would be the program's")
+
+    def in_the_background(file: Path) -> None:
+        os.setsid()
+        master, terminal = os.openpty()
+        os.set_inheritable(master, True)
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+        modes = termios.tcgetattr(terminal)
+        modes[3] |= termios.TOSTOP
+        termios.tcsetattr(terminal, termios.TCSANOW, modes)
+        os.dup2(terminal, 2)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        if (child := os.fork()) != 0:
+            _, status = os.waitpid(child, os.WUNTRACED)
+            if os.WIFSTOPPED(status):
+                os.kill(child, signal.SIGKILL)
+            os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 255)
+        os.setpgid(0, 0)
+
+    for writer in WRITERS:
+        with folder() as place:
+            run(writer, place / "none", in_the_background)
 
 
 def test_a_full_disk() -> None:

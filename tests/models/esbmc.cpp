@@ -158,6 +158,7 @@ struct Checked : Unused {
   struct EventSpins {
     explicit EventSpins(const void*) {}
     bool begins() { return false; }
+    void ends_by(const Deadline&) {}
     bool more() { return false; }
     void succeeded() {}
     void sleeps() {}

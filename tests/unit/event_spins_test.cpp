@@ -2,11 +2,18 @@
 // price.
 #include "platform/adaptive/event_spins.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <gtest/gtest.h>
 
+#include "platform/cancel.h"
+#include "platform/clock.h"
+#include "platform/native.h"
 #include "platform/process.h"
 #include "platform/processors.h"
+#include "posix/condvar.h"
+#include "wait/park.h"
 
 namespace lockswap {
 namespace {
@@ -15,6 +22,10 @@ namespace {
 struct Hours {
   static constexpr std::uint64_t kPause = 25;
   static std::uint64_t now() { return time; }
+  static std::uint64_t until(const Deadline& d, std::uint64_t most) {
+    const auto at = static_cast<std::uint64_t>(d.at.tv_nsec);
+    return at > time ? std::min(at - time, most) : 0;
+  }
   static bool has_real_time_policy() { return is_real_time; }
   static inline std::uint64_t time = 0;
   static inline bool is_real_time = false;
@@ -157,6 +168,70 @@ TEST_F(EventSpinsTest, NotMoreSpinThanProcessorsAreLeft) {
     EXPECT_LE(spun_, TestedSpins::kShort + 2 * TestedSpins::kPausesPerLook * Hours::kPause);
   }
   SpinningThreads::leave();
+}
+
+// What follows a spin may last for hours, be it a sleep or the wait for the mutex.
+TEST_F(EventSpinsTest, AThreadThatHasSpunLetsOthersSpin) {
+  wait_for(TestedSpins::kFirstTrial, kNever, 5'000);
+  for (const bool succeeds : {false, true}) {
+    bool was_counted = false;
+    for (int i = 0; i < 1'000 && !was_counted; ++i) {
+      TestedSpins spins(&at_);
+      for (; spins.more() && !was_counted; Hours::time += Hours::kPause)
+        was_counted = SpinningThreads::count() != 0;
+      succeeds&& was_counted ? spins.succeeded() : spins.sleeps();
+      EXPECT_EQ(SpinningThreads::count(), 0u);
+      Hours::time += 5'000;
+    }
+    EXPECT_TRUE(was_counted);
+  }
+}
+
+TEST_F(EventSpinsTest, NoSpinGoesOnAfterTheDeadline) {
+  wait_for(TestedSpins::kFirstTrial, kNever, 5'000);
+  constexpr std::uint64_t kOneLook = TestedSpins::kPausesPerLook * Hours::kPause;
+  unsigned to_the_end = 0, late = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    TestedSpins spins(&at_);
+    const std::uint64_t begin = Hours::time, end = i % 2 == 0 ? begin + 6'000 : begin - 1;
+    if (spins.begins())
+      spins.ends_by({.clock = CLOCK_MONOTONIC, .at = {0, static_cast<long>(end)}});
+    while (spins.more())
+      Hours::time += Hours::kPause;
+    EXPECT_LE(Hours::time, std::max(begin, end + 2 * kOneLook));
+    to_the_end += Hours::time >= end && i % 2 == 0;
+    late += spins.begins() && i % 2 != 0;
+    spins.sleeps();
+    Hours::time += 5'000;
+  }
+  EXPECT_GT(to_the_end, 0u);
+  EXPECT_EQ(late, 0u);
+}
+
+// A platform whose spins only note the deadline.
+struct Noting : Native {
+  struct EventSpins {
+    explicit EventSpins(const void*) {}
+    static bool begins() { return true; }
+    static void ends_by(const Deadline& d) { end = d.at.tv_sec; }
+    static bool more() { return false; }
+    static void succeeded() {}
+    static void sleeps() {}
+  };
+  static inline std::int64_t end = 0;
+};
+
+TEST(CondvarSpins, KnowTheDeadlineOfTheWait) {
+  using Cond = Condvar<Noting, Park<Noting>>;
+  ASSERT_TRUE(Cond::prepare());
+  Cond cond;
+  CancellableSleep sleep;
+  const Deadline past{.clock = CLOCK_MONOTONIC, .at = {1, 0}};
+  const auto unlock = [] { return 0; };
+  const auto lock = [](bool) { return 0; };
+  const Cond::Outcome o = cond.wait(1, sleep, &past, unlock, lock);
+  EXPECT_EQ(o.error, ETIMEDOUT);
+  EXPECT_EQ(Noting::end, 1);
 }
 
 TEST_F(EventSpinsTest, NobodySpinsOnOneProcessor) {

@@ -1,7 +1,12 @@
 #include "platform/signals.h"
 
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "platform/write.h"
 
 namespace lockswap {
 namespace {
@@ -44,6 +49,53 @@ TEST(Signals, OfAFaultAreStillHandled) {
 #endif
     EXPECT_EQ(seen, 100);
   }
+}
+
+// A pipe that nobody reads.
+class BrokenPipe {
+ public:
+  BrokenPipe() {
+    EXPECT_EQ(pipe(ends_.data()), 0);
+    close(ends_[0]);
+  }
+  ~BrokenPipe() { close(ends_[1]); }
+  BrokenPipe(const BrokenPipe&) = delete;
+  BrokenPipe& operator=(const BrokenPipe&) = delete;
+  int end() const { return ends_[1]; }
+
+ private:
+  std::array<int, 2> ends_{};
+};
+
+TEST(WriteSignals, DoNotComeToTheProgram) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { seen = 200; };
+  ASSERT_EQ(sigaction(SIGPIPE, &action, nullptr), 0);
+  const BrokenPipe broken;
+  EXPECT_EQ(write_bytes(broken.end(), "?", 1), -EPIPE);
+  EXPECT_NE(seen, 200);
+  sigset_t after;
+  sigprocmask(SIG_SETMASK, nullptr, &after);
+  EXPECT_EQ(sigismember(&after, SIGPIPE), 0) << "the program's own mask is back";
+  EXPECT_EQ(write(broken.end(), "?", 1), -1);
+  EXPECT_EQ(seen, 200) << "a write of the program's own";
+}
+
+TEST(WriteSignals, ThatTheProgramHasPendingStay) {
+  sigset_t broken_pipe, pending;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  sigprocmask(SIG_BLOCK, &broken_pipe, nullptr);
+  const BrokenPipe broken;
+  EXPECT_EQ(write_bytes(broken.end(), "?", 1), -EPIPE);
+  sigpending(&pending);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
+  EXPECT_EQ(write(broken.end(), "?", 1), -1);
+  EXPECT_EQ(write_bytes(broken.end(), "?", 1), -EPIPE);
+  sigpending(&pending);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 1);
+  signal(SIGPIPE, SIG_IGN);  // which drops it
+  sigprocmask(SIG_UNBLOCK, &broken_pipe, nullptr);
 }
 
 }  // namespace

@@ -132,6 +132,7 @@ struct Modelled {
   struct EventSpins {
     explicit EventSpins(const void*) {}
     bool begins() { return false; }
+    void ends_by(const Deadline&) {}
     bool more() { return false; }
     void succeeded() {}
     void sleeps() {}

@@ -181,6 +181,7 @@ struct Explored {
   struct EventSpins {
     explicit EventSpins(const void*) : begins_(spins_for_events && machine.happens()) {}
     bool begins() const { return begins_; }
+    void ends_by(const Deadline&) {}
     bool more() { return std::exchange(begins_, false); }
     void succeeded() {}
     void sleeps() {}

@@ -20,13 +20,15 @@
 // So what fails takes a twentieth of a processor at most, and soon a thousandth. Where waits are
 // long, no thread ever spins.
 //
-// A spin that lasts is counted (spinning_threads.h). Threads with real-time policies make none.
+// A spin that lasts is counted (spinning_threads.h). Threads with real-time policies make none. No
+// spin goes on after the wait's deadline.
 //
 // Updates that two threads make at once may be lost: they decide nothing but times.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "platform/adaptive/spinning_threads.h"
 #include "platform/adaptive/spins.h"
@@ -39,6 +41,9 @@ namespace lockswap {
 
 struct EventMachine {
   static std::uint64_t now() noexcept { return monotonic_ns(); }
+  static std::uint64_t until(const Deadline& d, std::uint64_t most) noexcept {
+    return ns_until(d.clock, d.at, most);
+  }
   static bool has_real_time_policy() noexcept { return lockswap::has_real_time_policy(); }
 };
 
@@ -70,19 +75,25 @@ class SpinsForEvents {
     if (longest_ != 0) plan_ = plan();  // relaxed, here and below: see the head
   }
   ~SpinsForEvents() noexcept {
-    if (counted_) SpinningThreads::leave();
+    stop();
     if (longest_ != 0) learn();
   }
   SpinsForEvents(const SpinsForEvents&) = delete;
   SpinsForEvents& operator=(const SpinsForEvents&) = delete;
 
   bool begins() const noexcept { return plan_ != 0; }
+  // A wait with a deadline: called when the spin begins.
+  void ends_by(const Deadline& d) noexcept { plan_ = Machine::until(d, plan_); }
   bool more() noexcept {
     if (plan_ == 0) return false;
     return ++pauses_ % kPausesPerLook != 0 || goes_on();
   }
-  void succeeded() noexcept { succeeded_ = true; }
+  void succeeded() noexcept {
+    succeeded_ = true;
+    stop();
+  }
   void sleeps() noexcept {
+    stop();
     if (longest_ == 0) return;
     sleeps_ = true;
     is_timed_ = begin_ != 0 || known_.turn == 0 || known_.account > 0;
@@ -152,6 +163,10 @@ class SpinsForEvents {
     if (took_ < plan_ && (took_ < kShort || counted_ || enter())) return true;
     plan_ = 0;
     return false;
+  }
+  // What follows a spin may last for hours, and others may spin meanwhile.
+  void stop() noexcept {
+    if (std::exchange(counted_, false)) SpinningThreads::leave();
   }
   bool enter() noexcept {
     return counted_ = !Machine::has_real_time_policy() && SpinningThreads::enter();

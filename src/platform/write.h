@@ -1,0 +1,66 @@
+// Writes that do nothing to the program. For a pipe that nobody reads any more the kernel sends
+// SIGPIPE, and for a file at its limit (RLIMIT_FSIZE) SIGXFSZ. Either ends a program that isn't
+// prepared for it, and this one has not asked for what the library writes. For a terminal that
+// stops jobs in the background (`stty tostop`) it sends SIGTTOU, unless that is blocked.
+#pragma once
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+
+#include "platform/syscall.h"
+
+namespace lockswap {
+
+// While one exists, system calls of this thread that write, or make a file grow, send no such
+// signal. Each of their results goes through done(). Async-signal-safe; two system calls more, and
+// others only where they fail, or the program itself blocks these signals: a filter may end a
+// program for a call that is seldom made.
+class NoWriteSignals {
+ public:
+  NoWriteSignals() noexcept {
+    constexpr std::uint64_t kAll = kSent | kBit << (SIGTTOU - 1);
+    call(SYS_rt_sigprocmask, SIG_BLOCK, &kAll, &before_, sizeof kAll);
+    if ((before_ & kSent) != 0) call(SYS_rt_sigpending, &pending_, sizeof pending_);
+  }
+  ~NoWriteSignals() { call(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
+  NoWriteSignals(const NoWriteSignals&) = delete;
+  NoWriteSignals& operator=(const NoWriteSignals&) = delete;
+
+  // Takes away the signal that a call with that result has left pending. Returns the result.
+  long done(long result) const noexcept {
+    const int signal = result == -EPIPE ? SIGPIPE : result == -EFBIG ? SIGXFSZ : 0;
+    if (signal == 0) return result;
+    // What was pending before is the program's.
+    const std::uint64_t ours = kBit << (signal - 1) & ~pending_;
+    const timespec at_once{};
+    if (ours != 0) call(SYS_rt_sigtimedwait, &ours, nullptr, &at_once, sizeof ours);
+    return result;
+  }
+
+ private:
+  static constexpr std::uint64_t kBit = 1;
+  static constexpr std::uint64_t kSent = kBit << (SIGPIPE - 1) | kBit << (SIGXFSZ - 1);
+
+  static long argument(const void* p) noexcept { return reinterpret_cast<long>(p); }
+  static long argument(std::size_t n) noexcept { return static_cast<long>(n); }
+  static long argument(int n) noexcept { return n; }
+  template <class... Arguments>
+  static long call(long number, Arguments... arguments) noexcept {
+    return raw_syscall(number, argument(arguments)...);
+  }
+
+  std::uint64_t before_ = 0;
+  std::uint64_t pending_ = 0;
+};
+
+// Returns how many bytes were written, or -errno.
+inline long write_bytes(long fd, const char* bytes, std::size_t size) noexcept {
+  const NoWriteSignals none;
+  return none.done(
+      raw_syscall(SYS_write, fd, reinterpret_cast<long>(bytes), static_cast<long>(size)));
+}
+
+}  // namespace lockswap
