@@ -18,7 +18,7 @@ THREADS = 200_000 if FULL else 4_000
 LOCKS = 100_000 if FULL else 20_000  # eight bytes that each of these left behind would be five times PAGES
 PAGES = 32  # kB: stack pages and malloc's arenas vary by so much from run to run
 # kB of address space: what docs/interposition.md says, and a tenth, as other compilers make more code of it.
-ADDRESSES = 4_320 * 11 // 10
+ADDRESSES = 3_710 * 11 // 10
 # kB that the library may take, whatever the program does; an emulator's translation of its code is counted, too.
 FIXED = 1024 if emulated.EMULATOR else 256
 COUNTED = ", counted"  # with LOCKSWAP_STATS
