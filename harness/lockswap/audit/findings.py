@@ -72,7 +72,7 @@ MEANINGS = {
     "wait_while_reading": Meaning(
         LOOK,
         "wait for another thread while a writer waits for the waiting thread's read hold",
-        "The wait is for a condition variable, a thread's end or a barrier. If the thread that is to end it reads the "
+        "The wait is for a condition variable, a thread's exit or a barrier. If the thread that is to end it reads the "
         f"same lock first, it waits behind the writer: {_PATIENCE} Release the read hold before the wait. Nothing "
         "needs to change if no thread needs that lock to end the wait.",
     ),
