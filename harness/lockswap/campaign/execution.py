@@ -161,7 +161,7 @@ class _Execution:
                 problem = judge.lock_check_failure(check, counts, outcome.output, job.kinds(lock), job.user_command)
                 if Choice.of(lock).policy is not None:
                     entry["caught"] = counts.caught
-                    problem = problem or (None if counts.caught else "no rule of the policy caught a lock")
+                    problem = problem or (None if counts.caught else "no rule of the policy matched a lock")
                 if problem:
                     status, detail = NO_LOCK, problem
         detail = scrub(detail, plan.setup.paths.root)
