@@ -78,7 +78,7 @@ def chosen(inside: Inside, runs: WhatRuns | None) -> list[Finding]:
             note("choice", "the library there is another version than this command's, so it can't be asked"),
             *by_environment(inside),
         ]
-    found = [ok("choice", f"it runs {_after_colon(runs.choice)} since {_time(inside.started())}")]
+    found = [ok("choice", f"it uses {_after_colon(runs.choice)} since {_time(inside.started())}")]
     if runs.off_since:
         when = _time(runs.off_since)
         found.append(stops("off", f"it was switched off at {when}: new locks are glibc's; restart it to switch it on"))
