@@ -51,7 +51,7 @@ def without(inside: Inside, library: Path) -> list[Finding]:
 
     who = f"'{inside.program}' (process {inside.pid})"
     if inside.observers:
-        return [note("loaded", f"{who} runs under {inside.observers[0]}, on glibc's own locks")]
+        return [note("loaded", f"{who} runs with {inside.observers[0]}, on glibc's own locks")]
     reasons = elf.hindrances(inside.executable)
     if inside.is_secure():
         reasons.append(
@@ -146,8 +146,8 @@ def beside(inside: Inside) -> list[Finding]:
         found.append(
             stops(
                 "sanitizer",
-                "it runs under ThreadSanitizer, which reports what swapped locks protect as data races: "
-                "look for races under glibc's locks",
+                "it runs with ThreadSanitizer, which reports what swapped locks protect as data races: "
+                "look for races with glibc's locks",
             )
         )
     preloaded = inside.environment().get("LD_PRELOAD", "").replace(":", " ").split()
