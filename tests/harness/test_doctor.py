@@ -158,6 +158,19 @@ def test_a_library_that_is_missing_stops(tmp_path):
     assert "libgone.so" in at(command.missing([str(tmp_path / "needs")]), STOPS)[0]
 
 
+def test_a_library_beside_the_program_is_found_through_a_link(tmp_path):
+    """As Debian's `java` is: the loader looks beside the file, not beside the link."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    compiled(inside, "libgiven.so", "int given;\n", "-shared", "-fPIC")
+    uses = "extern int given;\nint main(void) { return given; }\n"
+    real = compiled(inside, "real", uses, f"-L{inside}", "-l:libgiven.so", "-Wl,-rpath,$ORIGIN")
+    link = tmp_path / "link"
+    link.symlink_to(real)
+    assert subprocess.run([link]).returncode == 0
+    assert command.missing([str(link)]) == []
+
+
 def test_other_preloads_are_named_and_what_must_stand_before_stops(tmp_path):
     ours = tmp_path / "liblockswap.so"
     clock = compiled(

@@ -146,6 +146,20 @@ def test_a_price_in_another_figure_makes_it_mixed(tmp_path):
     assert re.fullmatch(r"Use ba: \S+ times glibc's rate; the price: p99 1[67]0× longer\.", findings.brief[0])
 
 
+def test_a_price_beside_a_gain_says_which_figure_pays(tmp_path):
+    """Processor time and context switches are in no square, so a gain alone is seen there."""
+    costs = {"switches": {"ba": 3}, "cpu": {"ba": 2}}
+    findings = found(tmp_path / "x", work("a", ba=1.5), work("b", ba=2), **costs)
+    assert set(kinds(findings).values()) == {BETTER}
+    (text,) = findings.brief
+    assert text.endswith(", at a price in both (ops per CPU-s and context switches)."), text
+    paid = [{place.metric.name for place in row.squares["ba"].price} for row in findings.pictures[0].rows]
+    assert paid == [{"ops per CPU-s", "context switches"}, {"context switches"}]
+    assert ["ops per CPU-s" in one.price for one in findings.verdict.workloads] == [True, False]
+    depends = brief(tmp_path / "y", work("a", ba=1.5, pf=0.5), work("b", ba=0.5, pf=2), switches={"ba": 3})
+    assert " use ba if your program is like a (at a price: context switches), pf if it is like b; " in depends
+
+
 def brief(path: Path, *workloads: tuple, **more) -> str:
     (text,) = found(path, *workloads, **more).brief
     return text

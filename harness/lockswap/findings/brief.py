@@ -1,10 +1,11 @@
 """The verdict as one would say it to a colleague: a sentence for each kind of locks. verdict.py has the long one."""
 
 import math
+from collections.abc import Iterable
 
-from lockswap.base.text import times
+from lockswap.base.text import times, words
 from lockswap.findings import whole
-from lockswap.findings.effects import is_time
+from lockswap.findings.effects import called, is_time
 from lockswap.findings.measured import Place
 from lockswap.findings.picture import FAILED, WORSE, Picture, Square, least
 from lockswap.findings.whole import KEEP, NOTHING, TAKE, TRADE, WorkloadVerdict
@@ -105,7 +106,8 @@ def _of_many(picture: Picture, found: list[WorkloadVerdict], kind: str) -> str:
         return _one_lock(picture, best, found, kind)
     by_lock: dict[str, list[str]] = {}
     for one in taken:
-        by_lock.setdefault(one.lock, []).append(f"{one.workload}{' (at a price)' * bool(one.price or one.condition)}")
+        paid = _paid([picture.squares(one.lock)[one.workload]])
+        by_lock.setdefault(one.lock, []).append(f"{one.workload}{f' (at a price: {paid})' * bool(paid)}")
     choices = [f"{picture.short(lock)} if your program is like {_named(names)}" for lock, names in by_lock.items()]
     choices[1:] = [choice.replace("your program is", "it is") for choice in choices[1:]]
     failed = {
@@ -132,19 +134,20 @@ def _one_lock(picture: Picture, lock: str, found: list[WorkloadVerdict], kind: s
     gains = [place for square in squares.values() for place in square.gains]
     most = max(place.ratio.estimate for place in gains)
     ends = dict.fromkeys([least(gains), "from 0" if math.isinf(most) else times(most)])
-    mine = [one for one in found if one.lock == lock]
-    dear = [
-        name
-        for name, square in squares.items()
-        if square.losses or any(one.workload == name and one.price for one in mine)
-    ]
-    unsure = [one.workload for one in mine if one.doubts]
-    price = f", at a price in {_which(dear, wins)}" if dear else ", no loss shown"
+    dear = [name for name, square in squares.items() if square.price]
+    unsure = [one.workload for one in found if one.lock == lock and one.doubts]
+    price = f", at a price in {_which(dear, wins)} ({_paid(squares.values())})" if dear else ", no loss shown"
     doubt = f"; uncertain in {_which(unsure, wins)}" if unsure else ""
     return (
         f"Use {picture.short(lock)}{kind}: better in {len(wins)} of {len(found)} workloads ({' to '.join(ends)})"
         f"{price}{doubt}."
     )
+
+
+def _paid(squares: Iterable[Square]) -> str:
+    """The figures that are worse."""
+    names = list(dict.fromkeys(called(place.metric, brief=True) for square in squares for place in square.price))
+    return words(names if len(names) <= _MOST_NAMED else [*names[: _MOST_NAMED - 1], "others"])
 
 
 def _which(names: list[str], of: list[str]) -> str:

@@ -20,6 +20,7 @@ BY_CHANCE_WITHOUT_FLOOR = 0.02
 UNLIKELY = 0.05
 # A cost is worth a word from this factor on.
 COSTLY = 1.25
+_SWITCHES = MetricInfo("context switches", "total", "1/s", "lower")
 # An infinite ratio weighs as much as this one.
 _MOST = 100.0
 
@@ -84,6 +85,23 @@ class Evidence:
     def worse(self) -> list[Place]:
         """What the lock costs in the figures that do not decide."""
         return [place for place in self.others if place.verdict == SLOWER]
+
+    @cached_property
+    def dear(self) -> list[Place]:
+        """Gains whose other figure, per CPU-second or by the clock, is worse."""
+        return [other for place in self.wins if (other := self.other_figure(place)) and other.verdict == SLOWER]
+
+    @cached_property
+    def more_switches(self) -> list[Place]:
+        """Where it gains with many more context switches."""
+        counts = sorted({place.threads for place in self.wins})
+        found = [Place(_SWITCHES, threads, ratio) for threads in counts if (ratio := self.switches(threads))]
+        return [place for place in found if place.verdict == SLOWER and place.ratio.estimate < 1 / COSTLY]
+
+    @property
+    def price(self) -> list[Place]:
+        """All that a gain costs, for the sentences and for the picture."""
+        return [*self.losses, *self.worse, *self.dear, *self.more_switches]
 
     @property
     def useless(self) -> bool:

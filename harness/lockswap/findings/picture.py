@@ -36,6 +36,7 @@ class Square:
     kind: str
     gains: tuple[Place, ...] = ()  # where it is shown to be better, in the figures that decide
     losses: tuple[Place, ...] = ()  # where it is shown to be worse, in any figure
+    price: tuple[Place, ...] = ()  # these, and with a gain also processor time and context switches
     judged: int = 0  # all figures, each at each thread count
     loses: bool = False  # also in a figure that decides
     looks_worse: bool = False  # in a figure that decides, though chance may have done it

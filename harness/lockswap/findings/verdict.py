@@ -12,10 +12,9 @@ from lockswap.base.text import plural, times, words
 from lockswap.findings import cautions, evidence, whole
 from lockswap.findings.claims import span
 from lockswap.findings.effects import is_time
-from lockswap.findings.evidence import COSTLY, Evidence, decided_differently, is_open
+from lockswap.findings.evidence import Evidence, decided_differently, is_open
 from lockswap.findings.fixed_time import fixed_time
 from lockswap.findings.measured import Campaign, Place, Workload
-from lockswap.findings.measures import MetricInfo
 from lockswap.findings.phrases import glibcs, said, starved, where_of
 from lockswap.findings.stats import EQUAL, FASTER, MIN_PAIRS, SLOWER
 from lockswap.findings.stats import OPEN as UNDECIDED
@@ -272,19 +271,8 @@ def _price(workload: Workload, best: Evidence, brief: bool = False, losses: bool
     both = {place.metric.name for place in best.losses} & {place.metric.name for place in best.wins}
     parts = [said(workload, best.losses, brief, where=True if both else None)] if best.losses and losses else []
     parts += [said(workload, best.worse, brief)] if best.worse else []
-    dear = [other for place in best.wins if (other := best.other_figure(place)) and other.verdict == SLOWER]
-    if dear:
-        parts.append(said(workload, dear, brief))
-    counts = sorted({place.threads for place in best.wins})
-    switches = [(threads, ratio) for threads in counts if (ratio := best.switches(threads))]
-    more = [Place(_SWITCHES, threads, ratio) for threads, ratio in switches if ratio.verdict == SLOWER]
-    more = [place for place in more if place.ratio.estimate < 1 / COSTLY]
-    if more:
-        parts.append(said(workload, more, brief))
+    parts += [said(workload, places, brief) for places in (best.dear, best.more_switches) if places]
     return (", " if brief else "; ").join(parts)
-
-
-_SWITCHES = MetricInfo("context switches", "total", "1/s", "lower")
 
 
 def _two_clocks(workload: Workload, best: Evidence) -> list[str]:

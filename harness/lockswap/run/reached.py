@@ -77,13 +77,16 @@ def mentions(path: Path, names: Iterable[bytes]) -> bool:
 
 @lru_cache
 def needs(path: Path) -> Needs:
-    """The program does not run: its loader lists what it would load."""
+    """The program does not run: its loader lists what it would load.
+
+    Asked of the file itself, since the kernel follows links before the loader puts a folder in place of $ORIGIN.
+    """
     loader = executable.loader_of(path)
     if loader is None:
         return Needs()
     try:
         listed = subprocess.run(
-            [loader, "--list", str(path)], capture_output=True, text=True, errors="replace", timeout=60,
+            [loader, "--list", str(path.resolve())], capture_output=True, text=True, errors="replace", timeout=60,
             stdin=subprocess.DEVNULL, env=_without_preload(),
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
