@@ -121,8 +121,8 @@ class Machine {
   // Whether patience may run out at any time, which costs a time-out, or only when no thread can
   // continue.
   bool patience_is_short = false;
-  // How often all patience runs out in an execution before another deadline passes. After that only
-  // other threads end waits.
+  // How often all patience runs out in an execution before another deadline passes. After that,
+  // only other threads end waits.
   int most_patience = kMostPatience;
   static constexpr int kMostPatience = 8;
   [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 2, 3)));
@@ -232,8 +232,8 @@ class Machine {
   const Deadline* deadline(When when);
   bool deadline_is_over() { return me().expired; }
 
-  // Returns the CPU, or node, that the thread is on. At first it is its own number's, and it may
-  // move at each call.
+  // Returns the CPU, or node, that the thread is on. It begins on the one with its own number, and
+  // may move at each call.
   std::uint32_t place(std::uint32_t places);
 
   // --- the calling thread's past, for fingerprints of states
