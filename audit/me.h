@@ -35,7 +35,7 @@ struct Unwinding {
   }
 };
 
-// A mutex that a thread holds, for another thread that may release it.
+// A mutex that a thread holds. Another thread reads this if it releases the mutex.
 struct MutexOfThread {
   NativeAtomic<std::uint64_t> address;  // 0: none
   NativeAtomic<std::uint64_t> site;     // where it was taken

@@ -17,7 +17,7 @@ bool has_gate(const Order& o, std::uint64_t lock) noexcept {
   return std::find(o.gates, o.gates + Order::kGates, lock) != o.gates + Order::kGates;
 }
 
-// Returns whether the threads of these two orders can be there at the same time.
+// Returns whether the two threads can be at these orders at the same time.
 bool can_meet(const Order& a, const Order& b) noexcept {
   if (a.alone || b.alone || has_gate(a, b.held) || has_gate(b, a.held)) return false;
   return std::none_of(a.gates, a.gates + Order::kGates,

@@ -38,7 +38,7 @@ class Threads {
   // Returns where that thread took the mutex, if it holds it.
   TakenFrom where_taken(std::uint32_t tid, std::uint64_t address) noexcept;
 
-  // Calls visit(address, TakenFrom, tid) for each mutex that another thread holds by its record.
+  // Calls visit(address, TakenFrom, tid) for each mutex that, by its record, another thread holds.
   template <class Visit>
   void each_mutex_of_others(std::uint32_t tid, Visit visit) noexcept {
     const Section section(guard_);

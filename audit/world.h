@@ -45,7 +45,7 @@ Me& known_me(std::uint64_t site = 0) noexcept;
 // only its first thread has locked so far.
 bool is_alone(const Me& m) noexcept;
 
-// In a child, the past of some locks is in the parent: their bytes may show holds that are not in
+// Locks in a child may have been used in the parent, so their bytes may show holds that are not in
 // the book.
 inline bool is_forked() noexcept { return world().number > 1; }
 

@@ -55,7 +55,7 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
 }
 
 inline constexpr unsigned kStretch = 32;  // points between changes of whether a thread is preferred
-// A thread begins with this many points of its budget spent for each older child of its creator.
+// For each older child of its creator, a thread begins with this many points of its budget spent.
 inline constexpr unsigned kPointsPerThread = 64;
 
 // Returns the number of magnitudes of delays: below 2, 4, 8, ... microseconds. All are equally

@@ -47,8 +47,8 @@ constinit RealFunction<decltype(&pclose)> real_pclose("pclose", LOCKSWAP_OLDEST)
   raw_syscall(SYS_close, fd);
 }
 
-// Log a child that a signal ended, and return the call's result: `child`, or a status without an
-// id.
+// Log a child that a signal has ended, and return the call's result: the child's id or, if the call
+// gives none, the status.
 pid_t noted(pid_t child, const int* status) noexcept {
   if (child > 0 && WIFSIGNALED(*status)) [[unlikely]]
     note_signal(child, WTERMSIG(*status));

@@ -43,7 +43,7 @@ class LockedArray final : public Operated {
   }
 
  private:
-  static constexpr std::uint32_t kSlots = 256;  // each on a cache line
+  static constexpr std::uint32_t kSlots = 256;  // each in its own cache line
   struct Slot {
     Line line;
     int inside = 0;  // readers; -1: a writer
@@ -60,7 +60,7 @@ class LockedArray final : public Operated {
     const std::uint32_t a = any(cost::machine.random()), b = any(cost::machine.random());
     return {std::min(a, b), std::max(a, b) + 1};
   }
-  // A lock that lets threads in together would look fast.
+  // Checks exclusion, because a lock that lets threads in together would look fast.
   void visit(std::uint32_t begin, std::uint32_t end, std::uint32_t rounds, bool writes) {
     for (std::uint32_t i = begin; i < end; ++i) {
       int& inside = slots_[i].inside;

@@ -1,7 +1,7 @@
-// glibc's default mutex and reader-writer lock on the modelled machine, as a base for comparison:
-// glibc's own code can't run there. They are written from what glibc publishes about its algorithms
-// (the comments of nptl/lowlevellock.h, and of nptl/pthread_rwlock_common.c since glibc 2.25).
-// Neither spins before it sleeps.
+// glibc's default mutex and reader-writer lock on the modelled machine, as a baseline, because
+// glibc's own code can't run there. They are implemented from what glibc publishes about its
+// algorithms (the comments in nptl/lowlevellock.h, and in nptl/pthread_rwlock_common.c since glibc
+// 2.25). Neither spins before it sleeps.
 #include <new>
 
 #include "multicore/cost/platform.h"
@@ -14,7 +14,7 @@ namespace {
 using cost::Modelled;
 using Word = cost::ModelledAtomic<std::uint32_t>;
 
-// As the kernel does for a futex.
+// Like the kernel's futex wait.
 void sleep_while(const Word& word, std::uint32_t value) { Modelled::park(word, value, 1, nullptr); }
 void wake_one(const Word& word) { Modelled::unpark_one(&word, 1); }
 void wake_all(const Word& word) { Modelled::unpark(&word, 1); }
@@ -45,9 +45,9 @@ class GlibcMutex final : public Lock {
   Fields* f_ = nullptr;
 };
 
-// Readers are preferred. The word `readers` has their count, whether it is a writers' phase, and
-// whether a writer has the right to the next one. Those that wait for another phase sleep on
-// `phase` (1: a writers'), and those that wait for that right on `writers`.
+// Readers are preferred. The word `readers` has their number, whether this is a writers' phase, and
+// whether a writer has the right to the next one. Threads that wait for the other phase sleep on
+// `phase` (1: a writers'), and those that wait for that right sleep on `writers`.
 class GlibcRwlock final : public Lock {
  public:
   void begin() override { f_ = new (cost::zeroed(sizeof(Fields))) Fields{}; }
@@ -92,13 +92,13 @@ class GlibcRwlock final : public Lock {
   }
 
  private:
-  static constexpr std::uint32_t kPhase = 1, kLocked = 2, kReader = 8;  // of `readers`
-  static constexpr std::uint32_t kUsed = 2;                             // of the other two
+  static constexpr std::uint32_t kPhase = 1, kLocked = 2, kReader = 8;  // in `readers`
+  static constexpr std::uint32_t kUsed = 2;                             // in the other two
   struct Fields {
     Word readers{}, count{}, phase{}, writers{}, unused[2]{}, writer{};
   };
 
-  // Begins the other phase, which is a writers' if `writers` is 1.
+  // Begins the other phase, which is a writers' phase if `writers` is 1.
   void end_phase(std::uint32_t writers) {
     if ((f_->phase.exchange(writers, relaxed) & kUsed) != 0) wake_all(f_->phase);
   }
@@ -110,18 +110,18 @@ class GlibcRwlock final : public Lock {
         if ((p & kUsed) == 0 && !f_->phase.compare_exchange(p, p | kUsed, relaxed)) continue;
         sleep_while(f_->phase, other | kUsed);
       }
-      // What was seen of `phase` may be old, so the other word must agree.
+      // The value of `phase` may be old, so the other word must agree.
       if (ready) return;
       ready = (f_->readers.load(acquire) & kPhase) == writers;
     }
   }
-  // Returns `readers` as it was when this thread got the right to the next writers' phase.
+  // Returns the value of `readers` from when this thread got the right to the next writers' phase.
   std::uint32_t wait_for_turn() {
     bool slept = false;
     for (std::uint32_t r = f_->readers.load(relaxed);;) {
       if ((r & kLocked) == 0) {
         if (!f_->readers.compare_exchange(r, r | kLocked, acquire)) continue;
-        if (slept) f_->writers.fetch_or(kUsed, relaxed);  // others may sleep there, too
+        if (slept) f_->writers.fetch_or(kUsed, relaxed);  // other threads may sleep there as well
         return r | kLocked;
       }
       f_->writers.store(1 | kUsed, relaxed);

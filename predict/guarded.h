@@ -22,7 +22,7 @@ class Guarded {
   Guarded(std::unique_ptr<Lock> lock, int lines)
       : lock_(std::move(lock)), data_(static_cast<std::size_t>(lines)) {}
   void begin() { lock_->begin(); }
-  // Reads the data, or changes it, once the lock is held.
+  // Acquires the lock, and reads or changes the data.
   void acquire(bool writes) {
     writes ? lock_->write() : lock_->read();
     enter(writes);
@@ -36,7 +36,7 @@ class Guarded {
   }
 
  private:
-  // A lock that lets threads in together would look fast.
+  // Checks exclusion, because a lock that lets threads in together would look fast.
   void enter(bool writes) {
     if (writes ? inside_ != 0 : inside_ < 0) {
       std::fprintf(stderr, "lockswap-model: the lock let a thread in beside a writer\n");

@@ -1,4 +1,4 @@
-// Words and numbers of the input of lockswap-model, and what must be right with both kinds of runs.
+// Words and numbers in the input of lockswap-model, and checks that both kinds of runs need.
 #pragma once
 
 #include <cstdio>
@@ -26,7 +26,7 @@ inline std::string word() {
   return w;
 }
 
-// Ends the program if the machine isn't whole, or has no room for so many threads.
+// Ends the program if the machine is incomplete, or has no room for this many threads.
 inline void check_machine(const cost::Costs& costs, std::size_t threads) {
   if (threads < 1 || threads > costs.place.size() || threads > cost::kMostThreads)
     fail("the machine has no " + std::to_string(threads) + " hardware threads");

@@ -1,4 +1,4 @@
-// A lock as the workloads of the cost model see it.
+// A lock as used by the workloads of the cost model.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace lockswap::predict {
 class Lock {
  public:
   virtual ~Lock() = default;
-  // Makes it a new lock, in the run that has begun.
+  // Makes it a new lock in the current run.
   virtual void begin() = 0;
   virtual void read() = 0;
   virtual void write() = 0;
@@ -21,8 +21,8 @@ class Lock {
 
 struct NamedLock {
   std::string name;  // as users type it
-  std::string kind;  // rwlock, mutex; raw: a word and its updates, to calibrate by
-  bool parks;        // how its waiters wait: they sleep, or poll
+  std::string kind;  // rwlock, mutex; raw: a word and its updates, for calibration
+  bool parks;        // whether its waiters sleep, or only poll
   std::function<std::unique_ptr<Lock>()> make;
 };
 using NamedLocks = std::vector<NamedLock>;
@@ -32,14 +32,14 @@ void add(NamedLocks& to, const std::string& name, const std::string& kind, bool 
   to.push_back({name, kind, parks, [] { return std::make_unique<L>(); }});
 }
 
-// Appends words with atomic updates: a write is one.
+// Appends words with atomic updates, where a write is one update.
 void add_raw(NamedLocks& to);
-// Appends a lock under BRAVO each of whose instances has a readers table of its own.
+// Appends a lock under BRAVO whose instances each have their own readers table.
 void add_with_own_table(NamedLocks& to);
-// Appends glibc's locks, written from its algorithms.
+// Appends glibc's locks, implemented from its published algorithms.
 void add_glibcs(NamedLocks& to);
 
-// All of the library's lists, and the raw ones.
+// Returns the locks in all of the library's lists, and the raw ones.
 NamedLocks all_locks();
 
 }  // namespace lockswap::predict

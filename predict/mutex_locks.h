@@ -1,5 +1,5 @@
-// The mutexes of mutex_list.def on the modelled machine, behind the contract of POSIX as
-// ops/mutex_ops.h calls it.
+// The mutexes of mutex_list.def on the modelled machine, with the POSIX contract around them,
+// called as in ops/mutex_ops.h.
 #pragma once
 
 #include <new>

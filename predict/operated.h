@@ -1,5 +1,5 @@
 // What the threads of a prediction use: a lock with its data, a range lock with an array, or a
-// structure. The threads' loop is the same for all (workload.cpp).
+// structure. The threads' loop is the same for all of them (workload.cpp).
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ enum class Did : std::uint8_t { read, write, over };
 class Operated {
  public:
   virtual ~Operated() = default;
-  // Makes it new, in the run that has begun.
+  // Makes it new in the current run.
   virtual void begin(const Workload& workload, int threads) = 0;
-  // The next operation of that thread, which is the current one of the machine.
+  // Makes the next operation of that thread, which must be the machine's current one.
   virtual Did operate(int thread) = 0;
 };
 
@@ -36,7 +36,7 @@ void add(AllOperated& to, const std::string& name, const std::string& kind) {
   to.push_back({name, kind, [] { return std::make_unique<T>(); }});
 }
 
-// The range locks of range_list.def, each with the array of arrbench.
+// Returns the range locks of range_list.def, each with the array of arrbench.
 AllOperated all_range_locks();
 
 }  // namespace lockswap::predict

@@ -1,4 +1,4 @@
-// From recorded calls to what threads of the model do.
+// Converts recorded calls to the actions of the model's threads.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace lockswap::predict {
 
-// A part of the recording: the window `number` of `count`, which begin evenly over all of it, each
-// with that many acquisitions. From its begin on each thread has the same time of its own, in which
-// it works, sleeps or waits for conditions, however long it waits for locks and processors. So a
-// window has all threads, also where a few processors ran them one after another.
+// A part of the recording: window `number` of `count`, each with the same number of acquisitions,
+// which begin at even distances. From its beginning, each thread is given the same amount of its
+// own time, in which it works, sleeps or waits for conditions, however long it waits for locks and
+// processors. So a window has all threads, even if a few processors ran them one after another.
 struct Window {
   std::uint32_t number = 0, count = 1;
   std::uint64_t acquisitions = ~std::uint64_t{0};
@@ -25,7 +25,7 @@ class Planner {
 
  private:
   const calls::RecordedCalls& recorded_;
-  std::vector<std::uint64_t> begins_;  // of all acquisitions, in order
+  std::vector<std::uint64_t> begins_;  // of all acquisitions, sorted
 };
 
 }  // namespace lockswap::predict

@@ -1,4 +1,4 @@
-// Words without a lock, which public tables of raw atomics have, too.
+// Words without a lock, which public tables of raw atomics also have.
 #include <array>
 
 #include "multicore/cost/platform.h"

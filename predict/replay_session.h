@@ -1,4 +1,4 @@
-// Replays, as a session asks for them (session.h).
+// The replay commands of a session (session.h).
 //
 //   record FILE                   reads the record of a program's lock calls
 //   window I OF CALLS             chooses the part I of OF, each of CALLS acquisitions
@@ -19,7 +19,7 @@ namespace lockswap::predict {
 
 class ReplaySession {
  public:
-  // Returns false if the word is none of the above.
+  // Returns false if the word is not one of these commands.
   bool reads(const std::string& word, const cost::Costs& costs, const NamedLocks& locks);
 
  private:

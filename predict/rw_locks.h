@@ -1,5 +1,5 @@
-// The reader-writer locks of rw_list.def on the modelled machine, behind the contract of POSIX as
-// ops/rw_ops.h calls it.
+// The reader-writer locks of rw_list.def on the modelled machine, with the POSIX contract around
+// them, called as in ops/rw_ops.h.
 #pragma once
 
 #include <new>
@@ -22,7 +22,7 @@ namespace lockswap::predict {
 
 using cost::Modelled;
 
-// What the library prepares once for all locks: BRAVO's table, and the price of scanning it.
+// What the library prepares once for all locks: BRAVO's table, and the cost of scanning it.
 void prepare_readers_table();
 
 template <class W, class LockBelow>

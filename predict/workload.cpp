@@ -14,7 +14,7 @@ namespace {
 using cost::Access;
 using cost::machine;
 
-// Locks with their data, as the workload says.
+// The workload's locks, with their data.
 class Locks final : public Operated {
  public:
   explicit Locks(const NamedLock& lock) : lock_(lock) {}
@@ -53,7 +53,7 @@ class Locks final : public Operated {
     if (workload_->inside > 0) machine.work(workload_->inside);
     g.release();
   }
-  // The first thread of the ring begins its first round at once. Returns false if the run is over.
+  // The first thread in the ring begins its first round at once. Returns false if the run is over.
   bool wait_for_turn(int i) {
     const Line& mine = turn_[static_cast<std::size_t>(i)];
     std::uint64_t& round = rounds_[static_cast<std::size_t>(i)];

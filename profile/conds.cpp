@@ -59,7 +59,7 @@ bool leave_cond(Object* o) noexcept {
   return o->waiters.fetch_sub(1, relaxed) == 1 || o->was_for_all.load(relaxed) == 0;
 }
 
-// Charges the signal for the wait until the condition. The rest is a wait for the mutex, if another
+// Charges the wait up to the signal to that signal. The rest is a wait for the mutex, if another
 // thread released that later.
 void charge_cond_wait(Thread& t, const Seen& seen, const Seen& mutex, std::uint64_t begin,
                       std::uint64_t end, const void* caller) noexcept {

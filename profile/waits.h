@@ -63,7 +63,7 @@ inline void write_hold(Hold& h, const void* lock, const Seen& seen, std::uint32_
 // The same for a lock that the thread took recently and has now acquired, if there is nothing to
 // time. `key` is the lock's, which `recent` had before the acquisition; signal handlers may have
 // run since, and may even have forked. Returns false if there is more to do. A signal handler may
-// call this during a call of this: it ends what it begins, and leaves its own data in the
+// interrupt this function and call it: it ends what it begins, and leaves its own data in the
 // unfinished hold. If it took a lock with the same place in `recent`, this acquisition counts as
 // one of that lock.
 [[gnu::always_inline]] inline bool begin_plain_hold(const Me& m, const void* lock,

@@ -74,8 +74,8 @@ inline constexpr std::uint32_t kNotYet = ~0u;  // for Release::stack: it is bein
 inline constexpr unsigned kRefShift = 48;      // a Ref: the thread's place above, the number below
 using Ref = std::uint64_t;
 
-// The longest wait of a thread while it held locks. It is a part of the time for which others wait
-// for these.
+// The longest wait of a thread while it held locks. Others wait for those locks partly because of
+// it.
 struct Cause {
   std::uint32_t pair = 0;  // its index plus 1; 0: none
   std::uint64_t begin = 0, end = 0;
@@ -156,8 +156,8 @@ struct World : recording::ProcessState {
   NativeAtomic<std::uint64_t> serials;
   NativeAtomic<Thread*> thread[kMostThreads];
   Object objects[kObjects];
-  // For each object a Ref: the release that ended the last hold which made up most of the time that
-  // the lock's waiters had waited.
+  // For each object a Ref: the release that ended the last hold which accounts for most of the
+  // waiting time of its waiters.
   NativeAtomic<std::uint64_t> long_release[kObjects];
   Object nothing;  // for holds of objects that found no room
 };

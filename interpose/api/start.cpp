@@ -23,7 +23,7 @@ void start() noexcept {
   static constinit Config config{};
   static constinit char message[2048];
   if (!read_config(config, all_names(), message, sizeof message)) refuse(message);
-  // The locks that range locks of reader-writer locks may use.
+  // The functions that range locks made of reader-writer locks may use.
   system_rwlock = {
       pthread_rwlock_init,        pthread_rwlock_destroy,     pthread_rwlock_rdlock,
       pthread_rwlock_tryrdlock,   pthread_rwlock_timedrdlock, pthread_rwlock_clockrdlock,

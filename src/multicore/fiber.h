@@ -21,23 +21,23 @@ class Fiber {
  public:
   using Entry = void (*)();  // must not return
 
-  // The next switch to this fiber starts `entry` on an empty stack; what ran there is dropped.
+  // Makes the next switch to this fiber start `entry` on an empty stack, and drops what ran there.
   void reset(Entry entry) {
     if (!stack_) stack_ = std::make_unique_for_overwrite<std::byte[]>(kBytes);
 #if defined(__SANITIZE_ADDRESS__)
-    // The frames of what ran there will never be left.
+    // The frames of what ran there will never return.
     __asan_unpoison_memory_region(stack_.get(), kBytes);
 #endif
     auto top = reinterpret_cast<std::uintptr_t>(stack_.get() + kBytes) & ~std::uintptr_t{15};
     auto* frame = reinterpret_cast<void**>(top);
-    *--frame = nullptr;                         // a return address for entry: there is none
+    *--frame = nullptr;                         // entry's return address: none
     *--frame = reinterpret_cast<void*>(entry);  // where the first switch returns to
     for (int i = 0; i < 6; ++i)
       *--frame = nullptr;  // rbp, rbx, r12..r15
     sp_ = frame;
   }
 
-  // Leaves `from` and goes on in this one.
+  // Leaves `from` and continues in this fiber.
   void enter_from(Fiber& from) { lockswap_fiber_switch(&from.sp_, sp_); }
 
  private:

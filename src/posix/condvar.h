@@ -187,8 +187,8 @@ class Condvar {
     node.relay.store(0, relaxed);
     node.gate.store(List::kQueued, relaxed);
     // The system call is made before the latch is taken, if the list looks non-empty. A mutex with
-    // a priority ceiling or inheritance has raised this thread's priority, so then another thread
-    // asks later.
+    // a priority ceiling or inheritance has raised this thread's priority, so then a thread that
+    // needs the priority looks it up later.
     const bool asks = mutex != kNoRelay;
     node.priority.store(priority, relaxed);
     if (asks && list_.head() != 0) List::priority_of(node);

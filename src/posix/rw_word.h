@@ -7,7 +7,7 @@
 //                return 0 from then on, as glibc's do
 //   bit 9        kUrgent: the writer that set kDraining has a real-time policy (guests.h). The same
 //                bit in a thread's record is kGuest: its hold is an extra one
-//   bits  4..8   the level: how often guests have got in during this drain (guests.h)
+//   bits  4..8   the level of the readers' patience in this drain (guests.h)
 //   bit 3        kDraining: a writer has its turn and waits for readers. It does not have the lock
 //                yet, and will check this word before it does
 //   bit 2        kSleepers: a thread sleeps on this word until n is 0, or until kActive is clear

@@ -42,7 +42,7 @@ void Machine::run(const Costs& costs, int threads, double ns, const std::functio
   go(threads, body);
 }
 
-// Runs body in the first so many threads until none can go on.
+// Runs body in the first `threads` threads until none can continue.
 void Machine::go(int threads, const std::function<void(int)>& body) {
   body_ = &body;
   std::uniform_real_distribution<double> stagger(0, 100);
@@ -75,7 +75,7 @@ void Machine::go(int threads, const std::function<void(int)>& body) {
       continue;
     }
     Thread& t = threads_[static_cast<std::size_t>(e.thread)];
-    if (e.turn != t.turn || t.finished) continue;  // it has gone on for another reason
+    if (e.turn != t.turn || t.finished) continue;  // it has continued for another reason
     t.now = std::max(t.now, e.at);
     t.timed_out = e.kind == Event::Kind::times_out;
     current_ = e.thread;
@@ -121,7 +121,7 @@ bool Machine::block_until(double until) {
 void Machine::spend(double ns) {
   Thread& t = me();
   t.now += ns;
-  // Without a switch if no other step is due before.
+  // Continues without a switch if no other step is due before.
   if (events_.empty() || events_.front().at > t.now) return;
   schedule(current_, t.now);
   block();
@@ -142,12 +142,13 @@ Machine::Line& Machine::line_of(const void* address) {
   auto& [known, line] = found_[number % found_.size()];
   if (known != number || line == nullptr) {
     known = number;
-    line = &lines_[number];  // stays where it is
+    line = &lines_[number];  // its address is stable
   }
   return *line;
 }
 
-// The copy that a core gets the line from: the owner's, or the nearest. -1: there is none.
+// Returns the core that the line comes from: the owner, or the nearest with a copy, or -1 if there
+// is none.
 int Machine::nearest_copy(const Line& line, int core) const {
   if (line.owner >= 0) return line.owner;
   int best = -1;
@@ -174,7 +175,7 @@ double Machine::price(const Line& line, const Request& request, Source& source) 
     note(from);
   }
   if (!request.changes || line.owner >= 0) return ns;
-  // It is the only copy when the farthest of the others is known to be gone.
+  // It is the only copy once the farthest of the others is known to be invalid.
   for (int i = 0; i < cores_; ++i) {
     if (i == to.core || !line.sharers[static_cast<std::size_t>(i)]) continue;
     if (from < 0 || transfer(i, to.core) > ns) {
@@ -202,7 +203,7 @@ std::size_t Machine::next_request(const Line& line) {
   return best;
 }
 
-// Begins the transfer to the next that waits for the line.
+// Begins the transfer to the next waiting request.
 void Machine::serve(Line& line, double at) {
   if (line.busy || line.waiting.empty()) return;
   const std::size_t next = next_request(line);
@@ -217,7 +218,7 @@ void Machine::serve(Line& line, double at) {
   line.next = request;
   line.busy = true;
   schedule(request.thread, at + ns);
-  if (!request.changes && line.owner < 0) {  // nobody has to give anything up
+  if (!request.changes && line.owner < 0) {  // no core must give up its copy
     take(line);
     schedule(line, at + costs_.serve, Event::Kind::is_free);
     return;
@@ -226,7 +227,7 @@ void Machine::serve(Line& line, double at) {
   schedule(line, at + ns, Event::Kind::is_free);
 }
 
-// The request has reached those that have the line.
+// The request has reached the cores that have the line.
 void Machine::take(Line& line) {
   const int core = costs_.place[static_cast<std::size_t>(line.next.thread)].core;
   if (line.next.changes) {
@@ -266,7 +267,7 @@ void Machine::access(const void* address, Access how) {
   }
 }
 
-// Each of them looks again, when this thread has done its change.
+// Each of them polls again after this thread's change.
 void Machine::call_watchers(Line& line) {
   for (const int thread : line.watchers)
     schedule(thread, now());

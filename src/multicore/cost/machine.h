@@ -1,17 +1,17 @@
-// The modelled machine: hardware threads that run in virtual time, and what an access to a cache
-// line costs them. The platform of platform.h runs the shipped locks on it.
+// The modelled machine: hardware threads that run in virtual time, with the costs of accesses to
+// cache lines. On the platform of platform.h it runs the library's own locks.
 //
-// Idea: discrete events. Each hardware thread is a fiber with a clock of its own, and the fiber
-//   whose next step is due runs. A line is in the caches of some cores, one of which may own it.
-//   An access to a line that the core has costs a hit. Any other asks for the line, which serves
-//   one request after another: the transfer takes what the machine's matrix says between the two
-//   cores, and until it is done the next request waits. The owner has the line until the request
-//   has reached it, so a compare-exchange that failed may succeed when it is repeated at once.
-// Threads that poll a word cost nothing until the word's line changes, as on a real machine: then
-//   each of them asks for the line again.
-// Values change when the line has arrived, so an execution is one of sequential consistency.
-// Left out: store buffers (a store is done when its line is there), frequency, the bandwidth of
-//   the interconnect beyond the one line, and prefetching other than of a scan.
+// Idea: discrete events. Each hardware thread is a fiber with its own clock, and the fiber whose
+//   next step is due runs. A line is in the caches of some cores, one of which may own it. An
+//   access to a line that the core has costs a hit. Any other requests the line, which serves one
+//   request after another: the transfer takes the time in the machine's matrix for the two cores,
+//   and the next request waits until it is done. The owner has the line until the request has
+//   reached it, so a failed compare-exchange may succeed if it is repeated at once.
+//   Threads that poll a word cost nothing until the word's line changes, as on a real machine. Then
+//   each of them requests the line again.
+//   Values change when the line has arrived, so executions are sequentially consistent.
+// Left out: store buffers (a store is done when its line is there), frequency, the bandwidth of the
+//   interconnect except for the one line, and prefetching other than in a scan.
 //
 // Related work: H. Schweizer, M. Besta, T. Hoefler, "Evaluating the Cost of Atomic Operations on
 //   Modern Architectures" (PACT 2015), measured what an atomic costs by the state of its line.
@@ -37,7 +37,7 @@ inline constexpr int kMostThreads = 512;
 // Which of the waiting requests a line serves next.
 enum class Arbitration : std::uint8_t { first_come, nearest, random };
 
-// Where a line came from that a thread asked for.
+// Where a requested line came from.
 enum class Source : std::uint8_t { node, remote, memory };  // another core of the node; elsewhere
 inline constexpr int kSources = 3;
 
@@ -48,31 +48,32 @@ struct Place {
   int node = 0;
 };
 
-// What the machine is, and what things cost on it, in nanoseconds.
+// A machine, and the costs on it in nanoseconds.
 struct Costs {
-  std::vector<Place> place;      // of each hardware thread, in the order in which threads start
+  std::vector<Place> place;  // of each hardware thread, in the order in which threads are started
   std::vector<double> transfer;  // of a line from one core to another: [from * cores + to]
   double hit = 1.2;              // an access to a line that the core has
-  double update = 6;             // of an atomic update, beside the access
+  double update = 6;             // of an atomic update, in addition to the access
   double memory = 80;            // a line that is in no core's cache
-  double stream = 9;             // a line of a scan, which the processor sees coming
+  double stream = 9;             // a line of a scan, which the processor prefetches
   double step = 1.5;             // the instructions between two accesses
   double fence = 8;              // a full fence, or a store that is one
   double barrier = 3000;         // a barrier in all processors, by the kernel
   double pause = 12;             // between two polls of a bounded spin
-  double clock = 25;             // a look at the clock
-  double shared_core = 1.35;     // how much slower work is while the sibling works, too
+  double clock = 25;             // reading the clock
+  double shared_core = 1.35;     // factor for work while the sibling works as well
   double park = 900;             // into the kernel, to sleep
   double unpark = 500;           // into the kernel, to wake
-  double wake = 5000;            // from there to the first instruction of the thread that slept
+  double wake = 5000;            // from then to the first instruction of the thread that slept
   double serve = 5;              // between two copies of a line that nobody owns
-  double queued = 1;             // how much longer a transfer takes while others wait for the line
+  double queued = 1;             // factor for a transfer while others wait for the line
   double reach = 0.5;            // share of a transfer until the request has reached the owner
   std::uint32_t pauses = 1000;   // of a bounded spin
-  bool is_full = false;          // other programs' threads are on the processors that are left
-  // Of each transfer. Without it threads fall into a rhythm in which one of them never gets a lock.
+  bool is_full = false;          // other programs use the remaining processors
+  // In each transfer. Without it, threads settle into a rhythm in which one of them never gets a
+  // lock.
   double noise = 0.2;
-  double jitter = 0.1;  // of work: each piece is longer or shorter by this share
+  double jitter = 0.1;  // in work: each piece varies by this share
   Arbitration arbitration = Arbitration::first_come;
   std::uint64_t seed = 1;
 
@@ -88,10 +89,10 @@ struct Counts {
 
 class Machine {
  public:
-  // The next runs end at that time, at the latest, though threads may not be done.
+  // The next runs end at that time at the latest, even if threads are not done.
   void end_at(double ns) { last_ = ns; }
-  // Runs setup() alone, then body(i) in so many threads, one on each hardware thread, from time 0.
-  // They ask goes_on() whether to begin another round. Nothing is left of an earlier run.
+  // Runs setup() alone, then body(i) in `threads` threads, one on each hardware thread, from time
+  // 0. They call goes_on() before each further round. Nothing is left from an earlier run.
   void run(const Costs& costs, int threads, double ns, const std::function<void()>& setup,
            const std::function<void(int)>& body);
 
@@ -104,22 +105,22 @@ class Machine {
   const Counts& counts(int thread) const {
     return threads_[static_cast<std::size_t>(thread)].counts;
   }
-  // Forgets what was counted so far, so that warming up doesn't count.
+  // Drops the counts so far, so that warming up doesn't count.
   void begin_counting();
   std::mt19937_64& random() { return random_; }
 
-  // The calling thread works, or does something that takes so long.
+  // The calling thread works for that time.
   void work(double ns);
   void spend(double ns);
-  // Has the line of that address, to read it or to change it.
+  // Gets the line with that address, to read or change it.
   void access(const void* address, Access how);
   // Reads lines one after another.
   void stream(const void* from, std::size_t bytes);
-  // Blocks until the line has changed. Returns false if `until` has come first.
+  // Blocks until the line has changed. Returns false if `until` comes first.
   bool watch(const void* address, double until);
-  // Blocks until woken. Returns false if `until` has come first.
+  // Blocks until woken. Returns false if `until` comes first.
   bool sleep(const void* address, std::uint32_t channels, double until);
-  // Returns how many it woke, at most so many.
+  // Wakes at most `most`, and returns how many it woke.
   std::uint32_t wake(const void* address, std::uint32_t channels, std::uint32_t most);
 
  private:
@@ -127,13 +128,13 @@ class Machine {
   struct Request {
     int thread;
     bool changes;
-    double takes;  // for which it keeps the line, beside the transfer
+    double takes;  // how long it keeps the line after the transfer
   };
   struct Line {
     int owner = -1;
     CoreSet sharers;
     bool busy = false;  // with the transfer to `next`
-    int arriving = -1;  // the core that owns it, but doesn't have it yet
+    int arriving = -1;  // the core that owns it, but does not have it yet
     Request next{};
     std::deque<Request> waiting;
     std::vector<int> watchers;
@@ -141,7 +142,7 @@ class Machine {
   struct Thread {
     multicore::Fiber fiber;
     double now = 0;
-    std::uint64_t turn = 0;  // events of an earlier turn are over
+    std::uint64_t turn = 0;  // events of an earlier turn are void
     bool timed_out = false;
     bool finished = false;
     bool shares_core = false;
@@ -149,11 +150,11 @@ class Machine {
   };
   struct Event {
     double at;
-    std::uint64_t number;  // earlier ones first at the same time
+    std::uint64_t number;  // at equal times, the lower one is first
     enum class Kind : std::uint8_t { goes_on, times_out, is_taken, is_free } kind;
-    int thread;  // the first two
+    int thread;  // for the first two kinds
     std::uint64_t turn;
-    Line* line;  // the others
+    Line* line;  // for the others
     bool operator<(const Event& other) const {
       return at != other.at ? at > other.at : number > other.number;
     }

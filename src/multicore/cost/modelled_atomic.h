@@ -1,5 +1,5 @@
-// An atom of the modelled machine. It has a real one's size, so the lines that a lock's words share
-// are the shipped lock's.
+// An atomic of the modelled machine. It has a real one's size, so a lock's words share the same
+// lines as in the library.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class ModelledAtomic {
   T fetch_and(T v, Order) {
     return update([v](T old) { return static_cast<T>(old & v); });
   }
-  // Without the prefix that makes an update dear.
+  // Without the prefix that makes an update expensive.
   T fetch_add_alone(T v) {
     machine.access(this, Access::write);
     const T old = value_;
@@ -61,7 +61,7 @@ class ModelledAtomic {
     return compare_exchange(expected, desired, relaxed);
   }
 
-  // No step: for what is no access of the lock's.
+  // Not a step. For what is no access of the lock's.
   T peek() const { return value_; }
 
  private:

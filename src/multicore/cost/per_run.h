@@ -1,4 +1,4 @@
-// State that every run of the modelled machine finds as new.
+// State that is new in each run of the modelled machine.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace lockswap::cost {
 
-// One T for each thread, or one for the process, on cache lines of its own.
+// One T for each thread, or one for the process, in its own cache lines.
 template <class T, int kCopies>
 class PerRun {
  public:

@@ -1,7 +1,8 @@
-// The cost model's platform: what Native is to the real machine, Modelled is to the modelled one.
+// The cost model's platform: Modelled is for the modelled machine what Native is for the real one.
 //
-// Threads never exceed the hardware threads, so what adapts to a lack of processors (backing off,
-// throttling, yielding) does nothing here, and a bounded spin always has the same bound.
+// There are never more threads than hardware threads. So everything that adapts to a lack of
+// processors (backing off, throttling, yielding) does nothing here, and a bounded spin always has
+// the same bound.
 #pragma once
 
 #include <cmath>
@@ -46,7 +47,7 @@ struct Modelled {
   static std::uint32_t cpu() { return static_cast<std::uint32_t>(machine.current()); }
   static std::uint32_t node() { return static_cast<std::uint32_t>(machine.place().node); }
 
-  // As the library has them (native.h).
+  // As in the library (native.h).
   static constexpr std::uint32_t kMostInARow = 32;
   static constexpr std::uint32_t kMostAwake = 5;
   static constexpr std::uint32_t kRangeNodes = 128, kRangePatience = 8, kRangeLists = 1024;
@@ -64,7 +65,7 @@ struct Modelled {
     return PerRun<T, 1>::at(0);
   }
 
-  // As glibc places the descriptors of threads: at the ends of stacks that lie side by side.
+  // Like glibc's placement of thread descriptors: at the ends of adjacent stacks.
   static std::uint64_t self() {
     constexpr std::uint64_t kFirst = 0x7f5a'3c00'06c0, kStack = (8 << 20) + 4096;
     return kFirst - kStack * static_cast<std::uint64_t>(machine.current());

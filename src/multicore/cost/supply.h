@@ -1,5 +1,5 @@
-// Queue nodes and blocks beside locks on the modelled machine (platform/arena.h, blocks.h): where
-// a thread keeps some, taking one costs nothing that others see.
+// Queue nodes and blocks for locks on the modelled machine (platform/arena.h, blocks.h). If a
+// thread has some in stock, taking one costs nothing that other threads notice.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace lockswap::cost {
 
-// Zeroed memory on lines of its own, until the run ends. It begins where the seed says, so that a
-// run is repeated with its addresses, which decide where hashing puts things.
+// Zeroed memory in its own cache lines, until the run ends. The seed decides where it begins, so
+// that a repeated run has the same addresses, which decide where hashing puts things.
 class Memory {
  public:
   static void* take(std::size_t bytes) {
@@ -60,7 +60,7 @@ class Memory {
 
 inline void* zeroed(std::size_t bytes) { return Memory::take(bytes); }
 
-// The nodes that a thread gives back beyond those that it keeps go to other threads.
+// Nodes that a thread returns beyond its own stock go to other threads.
 template <class T>
 class ModelledNodes {
  public:

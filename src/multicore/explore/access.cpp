@@ -1,4 +1,4 @@
-// What an operation on an atom does.
+// Operations on atomics.
 #include <algorithm>
 #include <cstdio>
 
@@ -15,7 +15,7 @@ int Machine::enroll(const void* address, std::uint64_t initial) {
 std::vector<Machine::Preset> Machine::values() const {
   std::vector<Preset> all;
   for (int i = 0; i < memory_.count(); ++i) {
-    // If an object was made again at its address, there are earlier atoms, too.
+    // If an object was made again at its address, there are earlier atomics, too.
     const void* const atom = memory_.address_of(i);
     if (memory_.find(atom) == i) all.push_back({atom, memory_.newest_value(i)});
   }
@@ -28,7 +28,7 @@ const Site& Machine::site_of(Op op, const Site& site) {
 }
 
 Order Machine::mutated_order(Op op, Order order, const Site& site) {
-  // The order that a lock hands to a wait policy is one, whichever way the policy looks.
+  // A lock passes a single order to a wait policy, however the policy polls.
   if (op == Op::load && me().caller.set) op = Op::await;
   if (sites != nullptr && order != relaxed) sites->add(op, order, site_of(op, site));
   return mutates(Mutation::weaken, op, order, site_of(op, site)) ? mutation->order : order;
@@ -55,9 +55,9 @@ std::uint64_t Machine::newest_for(int thread, int location) const {
   return own != nullptr ? *own : memory_.newest_value(location);
 }
 
-// --- the choices that c11 gives; the other models leave one
+// --- the choices that c11 allows; the other models leave only one
 
-// One of the writes that the thread may read, the newest first.
+// Returns one of the writes that the thread may read, the newest first.
 int Machine::choose_write(int location, Order order) {
   const int newest = memory_.newest(location);
   if (left_.stale == 0) return newest;
@@ -67,7 +67,7 @@ int Machine::choose_write(int location, Order order) {
   return newest - back;
 }
 
-// The write behind which a new one of the thread is placed.
+// Returns the write after which the thread's new one is inserted.
 int Machine::choose_place(int location, Order order) {
   const int newest = memory_.newest(location);
   if (left_.stale == 0) return newest;
@@ -155,11 +155,12 @@ void Machine::flush_one(int thread) {
   idle_rounds_ = 0;
 }
 
-// When a delayed store reaches memory shows only where somebody looks, or stores to the same atom.
-// So the choice is made there: before an access, before the buffer must be empty, and (in
-// next_thread) while somebody waits.
+// When a delayed store reaches memory matters only if some thread reads or stores to the same
+// atomic. So the choice is made then: before an access, before the buffer must be empty, and (in
+// next_thread) while a thread waits.
 
-// Before the calling thread's access to an atom: some stores of other threads may arrive first.
+// Called before the calling thread's access to an atomic: some stores of other threads may arrive
+// first.
 void Machine::flush_delayed_stores(int location) {
   if (model != MemoryModel::tso) return;
   for (;;) {
@@ -181,7 +182,7 @@ void Machine::flush_delayed_stores(int location) {
   }
 }
 
-// All the thread's own stores reach memory now.
+// All of the thread's own stores reach memory now.
 void Machine::drain(int thread) {
   while (memory_.has_delayed(thread)) {
     const std::uint32_t threads = memory_.related(1u << thread);
@@ -219,7 +220,7 @@ void Machine::expect_one_thread(Op op, const Site& site) {
        site.line());
 }
 
-// The strong form. A failed one is a relaxed load, and may be a stale one.
+// The strong form. A failed one is a relaxed load, which may be stale.
 bool Machine::compare_exchange(int location, std::uint64_t& expected, std::uint64_t desired,
                                Order order, const Site& site) {
   order = begin_update(Op::compare_exchange, location, order, site);
@@ -288,7 +289,8 @@ int Machine::hand_on() {
   return memory_.hand_on(current_);
 }
 
-// "lock [6]": what it belongs to, and which of the atoms in the order in which they were touched.
+// Returns for example "lock [6]": what the atomic belongs to, and its number in the order of first
+// accesses.
 std::string Machine::atom_name(int location) const {
   const std::string known = what_is ? what_is(memory_.address_of(location)) : "";
   return known + (known.empty() ? "[" : " [") + std::to_string(location) + ']';

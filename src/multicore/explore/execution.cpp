@@ -126,9 +126,9 @@ void Machine::end_thread() {
   __builtin_unreachable();
 }
 
-// The kernel copies the memory while the other threads go on, page by page, but each of them stops
-// at its first store to a page that has been copied, and no copy is of a later time: so the child
-// sees what each thread did up to some point, and all of that.
+// The kernel copies memory page by page while the other threads run. But each of them stops at its
+// first store to a page that has been copied, and no copy is from a later time. So the child sees
+// everything that each thread did up to some point.
 void Machine::fork(const std::function<void()>& at_fork) {
   point();
   at_fork();

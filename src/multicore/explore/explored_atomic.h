@@ -1,9 +1,9 @@
-// An atom and plain data of the virtual machine, as the exploration platform (platform.h) gives
-// them to locks.
+// An atomic and plain data of the virtual machine, which the exploration platform (platform.h)
+// provides to locks.
 //
-// Operations carry the place in the source that they were called from, so that a trace names it and
-// a mutation finds it. An atom enrols itself in the machine's memory when it is first touched in an
-// execution; its own bytes only say under which number. So starting over costs nothing.
+// Operations have the place in the source that called them, so that a trace names it and a mutation
+// finds it. An atomic registers in the machine's memory when it is first accessed in an execution,
+// and its own bytes only have its number. So starting over costs nothing.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +57,8 @@ class ExploredAtomic {
     return update(
         Op::fetch_and, [v](T old) { return old & v; }, o, s);
   }
-  // Nobody is there who could come between. What orders them is what the program does to have one
-  // thread, or two again.
+  // No other thread exists that could interfere. The program orders this by whatever it does to
+  // have one thread, or two again.
   T fetch_add_alone(T v, Site s = Site::current()) {
     machine.expect_one_thread(Op::fetch_add, s);
     return fetch_add(v, std::memory_order_relaxed, s);
@@ -90,7 +90,7 @@ class ExploredAtomic {
   mutable int location_ = 0;
 };
 
-// Data without an order of its own, and the race detector over it.
+// Data without their own order, checked by the race detector.
 template <class T>
 class ExploredPlain {
  public:
@@ -111,7 +111,7 @@ class ExploredPlain {
   mutable Plain races_;
 };
 
-// A predicate over T as the machine takes it. It lives as long as the caller's `pred` does.
+// A predicate on T as the machine takes it. The caller's `pred` must outlive it.
 template <class T, class Pred>
 Condition condition_on(const Pred& pred, int location) {
   return Condition{[](const void* p, std::uint64_t v) {

@@ -1,11 +1,11 @@
-// The virtual multicore: threads, their schedule, their waits, and one execution after the other.
+// The virtual multicore: threads, their schedule, their waits, and one execution after another.
 //
-// A thread may be switched before each access to an atom. Switching away from a thread that could
-// go on is a preemption; preemptions, stale reads, spurious wake-ups and time-outs are bounded by a
-// budget for each execution, which keeps the search finite and short.
+// A thread may be switched out before each access to an atomic. Switching away from a thread that
+// could continue is a preemption. Preemptions, stale reads, spurious wake-ups and time-outs are
+// bounded by a budget for each execution, which keeps the search finite and short.
 //
-// execution.cpp has executions, schedule.cpp the choice of the thread that runs next, access.cpp
-// has operations on atoms, wait.cpp has waiting, sleeping and time.
+// execution.cpp has executions, schedule.cpp the choice of the next thread, access.cpp operations
+// on atomics, and wait.cpp waiting, sleeping and time.
 #pragma once
 
 #include <array>
@@ -32,27 +32,29 @@ struct Bounds {
   int preemptions = 2;
   int stale = 2;     // c11: reads of a value that is not the newest, and stores placed before it;
                      // tso: stores that are delayed
-  int spurious = 1;  // wake-ups for no reason: stray wakes, EINTR
-  int timeouts = 1;  // deadlines that pass while another thread could go on
-  int moves = 1;     // of a thread to another CPU
+  int spurious = 1;  // spurious wake-ups: stray wakes, EINTR
+  int timeouts = 1;  // deadlines that pass while another thread could continue
+  int moves = 1;     // moves of a thread to another CPU
 };
 
-// What threads do, from the beginning of the world to its end.
+// What threads do, from beginning to end.
 struct Scenario {
   int threads = 0;
-  std::function<void()> setup;          // alone, before
+  std::function<void()> setup;          // runs alone, first
   std::function<void(int)> body;        // thread i
   std::function<void(int)> after_fork;  // thread i, created in a forked child
-  std::function<void()> finish;         // alone, after all have ended
-  // No thread can go on: a thread that should, since nothing that threads do keeps it waiting, and
-  // why; empty: there is none. Else a time-out of the code's own, as patience, would hide it.
+  std::function<void()> finish;         // runs alone, after all threads have ended
+  // Called when no thread can continue. Returns a thread that should be able to, because nothing
+  // that threads do keeps it waiting, and the reason, or "" if there is none. Otherwise a time-out
+  // of the code's own, such as patience, would hide the fault.
   std::function<std::string()> overdue;
-  // A hash of what decides what may happen, or fail, and that no operation of the machine returns
-  // (state.cpp). Without this, executions go on from states that were met before.
+  // A hash of everything that decides what may happen or fail and is not returned by an operation
+  // of the machine (state.cpp). Without this function, executions also continue from states that
+  // were met before.
   std::function<std::uint64_t()> state;
 };
 
-// A predicate over an atom's value, without its type.
+// A predicate on an atomic's value, without its type.
 struct Condition {
   bool (*holds)(const void* pred, std::uint64_t value) = nullptr;
   const void* pred = nullptr;
@@ -68,63 +70,64 @@ class Machine {
   static constexpr int kMain = kMaxThreads - 1;
 
   // --- an execution
-  // Runs the scenario once along the search's choices. Returns false if it failed; failure() says
-  // what was found.
+  // Runs the scenario once along the search's choices. Returns false if it failed, and then
+  // failure() has the reason.
   bool run(const Scenario& scenario, const Bounds& bounds);
   Search search;
   MemoryModel model = MemoryModel::c11;
   const std::string& failure() const { return failure_; }
   std::uint32_t run_number() const { return run_; }
   int steps() const { return steps_; }  // of this execution, so far
-  // The execution ended where another one had gone on.
+  // Returns whether the execution ended in a state from which another one has continued.
   bool was_cut_short() const { return cut_short_; }
-  // Not null: hashes of the states in which executions end are put there.
+  // If not null, gets the hashes of the states in which executions end.
   std::unordered_set<std::uint64_t>* final_states = nullptr;
   void on_new_thread(void (*hook)(int thread)) { new_threads_.push_back(hook); }
 
   const Mutation* mutation = nullptr;
-  std::uint64_t mutated = 0;                             // how often the mutation's place was met
-  std::vector<std::string>* trace = nullptr;             // not null: what happens is written there
+  std::uint64_t mutated = 0;                  // how often the mutation's place was reached
+  std::vector<std::string>* trace = nullptr;  // if not null, gets what happens
   std::function<std::string(const void* atom)> what_is;  // for the trace: "slot 2"
-  Sites* sites = nullptr;  // not null: places with an order are collected there
+  Sites* sites = nullptr;  // if not null, gets the places that have an order
 
   // --- the calling virtual thread
   int current() const { return current_; }
   bool alone() const { return current_ == kMain; }
   View& view() { return memory_.thread(current_).now; }
-  // Returns whether the process has one thread, as the case says: its others have not begun, or
-  // have ended.
+  // Returns whether the process has only one thread, according to the case: the others have not
+  // begun, or have ended.
   bool has_one_thread() const { return one_thread_ || alone(); }
   void set_one_thread(bool one) { one_thread_ = one; }
-  // An update that only the one thread of a process may make is about to be.
+  // Called before an update that only the single thread of a process may make.
   void expect_one_thread(Op op, const Site& site);
-  // Runs when the thread ends. One that has nothing more to do has not ended.
+  // Registers a hook for the end of the thread. A thread that has nothing left to do has not ended.
   void expect_exit_hook(void (*hook)());
-  // The thread ends, and another begins in its place that knows what it knew: a join and a create.
+  // Ends the thread, and begins another in its place that knows what it knew: a join and a create.
   void end_and_begin_thread();
   int generation(int thread) const { return threads_[thread].generation; }
-  // The process forks, and the execution goes on in the child: all other threads end, wherever they
-  // are, and new ones begin in their places. `at_fork` runs while they stand still.
+  // Forks the process, and continues the execution in the child: all other threads end, wherever
+  // they are, and new ones begin in their places. Calls `at_fork` while they stand still.
   void fork(const std::function<void()>& at_fork);
-  int process() const { return process_; }  // how many forks there were
+  int process() const { return process_; }  // the number of forks so far
   int survivor() const { return survivor_; }
   // Returns whether a thread from before the fork waits for a condition that does not hold.
   bool blocked(int thread) const;
   // Calls `on_doorway` at the thread's next read-modify-write, once.
   void expect_doorway() { me().at_doorway = true; }
   std::function<void(int thread)> on_doorway;
-  // Returns whether each load of this execution read the newest value, so that what a thread did
-  // before another one began is seen by that.
+  // Returns whether each load of this execution has read the newest value, so that what a thread
+  // did before another one began is visible to that one.
   bool reads_the_newest() const { return left_.stale == most_stale_; }
-  // Patience runs out only when no thread can go on, or also at any time, which costs a time-out.
+  // Whether patience may run out at any time, which costs a time-out, or only when no thread can
+  // continue.
   bool patience_is_short = false;
-  // How often all patience runs out in an execution before another deadline passes. Then nothing
-  // but another thread ends a wait.
+  // How often all patience runs out in an execution before another deadline passes. After that,
+  // only other threads end waits.
   int most_patience = kMostPatience;
   static constexpr int kMostPatience = 8;
   [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 2, 3)));
-  // What the code says of itself: the execution fails if it is not so. What `holds` loads is no
-  // step of the thread's, and is the newest that it could see.
+  // Checks a statement of the code: the execution fails if it does not hold. What `holds` loads is
+  // not a step of the thread, and is the newest value that it could see.
   template <class F>
   void check(const F& holds, const Site& site) {
     checking_ = true;
@@ -133,12 +136,12 @@ class Machine {
     if (!so) fail("an invariant does not hold, at %s:%u", file_of(site), site.line());
   }
   bool is_checking() const { return checking_; }
-  // For the trace, if there is one. Arguments that take time are made only then (is_traced).
+  // For the trace, if there is one. Compute expensive arguments only if is_traced().
   bool is_traced() const { return trace != nullptr; }
   void note(const char* format, ...) __attribute__((format(printf, 2, 3)));
 
   // --- an execution that does not begin with zeroes
-  // An atom, and the value that it has when it is first touched.
+  // An atomic, and the value that it has when it is first accessed.
   struct Preset {
     const void* atom;
     std::uint64_t value;
@@ -150,7 +153,7 @@ class Machine {
     }
     return otherwise;
   }
-  // The atoms that were touched so far, with their newest values.
+  // Returns the atomics that have been accessed, with their newest values.
   std::vector<Preset> values() const;
 
   // --- memory
@@ -158,11 +161,11 @@ class Machine {
   void poison(const void* begin, std::size_t bytes) { memory_.poison(begin, bytes); }
   void heal(const void* begin) { memory_.heal(begin); }
   void revive(const void* begin, std::size_t bytes) { memory_.revive(begin, bytes); }
-  // Plain memory is about to be looked at or changed.
+  // Called before plain memory is read or written.
   void touch(const void* address, const char* how, const Site& site);
   std::uint64_t load(int location, Order order, const Site& site);
   void store(int location, std::uint64_t value, Order order, const Site& site);
-  // What the platform itself writes there. No step of the thread, and nothing that others wait for.
+  // Writes by the platform itself, which are not steps of the thread, and for which nobody waits.
   void scribble(int location, std::uint64_t value);
   bool compare_exchange(int location, std::uint64_t& expected, std::uint64_t desired, Order order,
                         const Site& site);
@@ -175,9 +178,9 @@ class Machine {
     return old;
   }
   void fence(Op op, Order order, const Site& site);
-  // A seq_cst fence in every thread, one after the other, between two of the caller's own.
+  // A seq_cst fence in each thread, one after another, between two of the caller's own.
   void heavy_fence(const Site& site);
-  // A message from one thread to another outside the modelled memory: its number.
+  // Makes a message from one thread to another outside the modelled memory, and returns its number.
   int hand_on();
   void take_over(int parcel) { memory_.take_over(current_, parcel); }
 
@@ -185,32 +188,32 @@ class Machine {
   bool await(const Condition& c, Order declared, const Deadline* deadline, const Site& site);
   Parked park(int location, std::uint32_t low_half, std::uint32_t channels,
               const Deadline* deadline, std::uint32_t priority, const Site& site);
-  // `one`: of those that sleep with the highest priority, any, or with wakes_in_order the one that
-  // fell asleep first.
+  // `one`: wakes one of the sleepers with the highest priority: any of them or, with
+  // wakes_in_order, the one that fell asleep first.
   std::uint32_t unpark(const void* address, std::uint32_t channels, const Site& site,
                        bool one = false);
   bool wakes_in_order = false;
-  // The lock wakes one thread at a time, and the next one only after a thread has rechecked. A word
-  // that has had two more such wake-ups than threads that came back from it is a failure. A thread
-  // that found the word changed before it slept counts as back: it rechecks, perhaps before the
-  // thread that was woken has run.
+  // The lock wakes one thread at a time, and the next one only after a thread has rechecked. It is
+  // a failure if a word has had two more such wake-ups than threads that came back from it. A
+  // thread that found the word changed before it slept counts as back, because it rechecks, perhaps
+  // before the thread that was woken runs.
   bool wakes_one_at_a_time = false;
   void came_back(const void* address);
-  // A lock that rations hand-offs was handed off to the calling thread. A failure if the patience
-  // of none of its waits ended since the last hand-off of that lock.
+  // A lock that rations hand-offs was handed off to the calling thread. It is a failure if none of
+  // its waits' patience has ended since the last hand-off of that lock.
   void handed_off(const void* lock);
-  // The thread sleeps, and nothing is on its way that ends that for sure.
+  // Returns whether the thread sleeps, and nothing that will certainly end that is on its way.
   bool asleep(int thread) const {
     const Thread& t = threads_[thread];
     return t.wait == Thread::Wait::parked && !t.woken && !ready(thread);
   }
-  // Since forget_sleeps, when the thread first fell asleep on what `other` sleeps on now: a number
-  // that grows; 0: it did not. Both are 0 if `other` is awake, or about to be.
+  // When, since forget_sleeps, the thread and `other` first fell asleep on what `other` sleeps on
+  // now: an increasing number, or 0 for never. Both are 0 if `other` is awake, or about to be.
   struct FirstSleeps {
     int own, other;
   };
   FirstSleeps first_sleeps(int thread, int other) const;
-  // A thread that no wake-up ended a sleep of has lost its place: from then on it has none.
+  // A thread whose sleep ended without a wake-up has lost its place, and has none from then on.
   void forget_sleeps() {
     me().sleeps = {};
     me().lost_place = false;
@@ -218,30 +221,31 @@ class Machine {
   bool wake_dropped(const Site& site) { return mutates(Mutation::drop, Op::wake, relaxed, site); }
   void step_aside(const Site& site);
   bool passed(const Deadline& deadline);
-  // The patience of the thread's last wait was over.
+  // Returns whether the patience of the thread's last wait was over.
   bool lost_patience() {
     adds(me().impatient ? 1 : 0);
     return me().impatient;
   }
-  // A new deadline for the calling thread. `over`: it has passed already. `far`: it never comes.
-  // `idle`: it passes only when no thread can go on otherwise, and each time anew.
+  // Makes a new deadline for the calling thread. over: it has passed already. far: it never passes.
+  // idle: it passes only when no thread can continue otherwise, and each time again.
   enum class When : std::uint8_t { some_time, over, far, idle };
   const Deadline* deadline(When when);
   bool deadline_is_over() { return me().expired; }
 
-  // The CPU, or node, that the thread is on: its own number's at first; it may move at each look.
+  // Returns the CPU, or node, that the thread is on. It begins on the one with its own number, and
+  // may move at each call.
   std::uint32_t place(std::uint32_t places);
 
-  // --- the past of the calling thread, for fingerprints of states
+  // --- the calling thread's past, for fingerprints of states
   void adds(std::uint64_t what) { memory_.adds_to_past(current_, what); }
-  // Threads share data behind the machine's back, as the arena's. Its state follows from the order
-  // of the visits; `last` belongs to it, and is 0 at first.
+  // Records that threads share data without the machine, such as the arena's. The state of the data
+  // follows from the order of these visits. `last` belongs to the data, and is 0 at first.
   void visits(std::uint64_t& last) {
     adds(last);
     last = memory_.past(current_);
   }
 
-  // Returns whether something happens to the calling thread that may happen to it or not.
+  // Returns whether an event that may or may not happen to the calling thread does happen.
   bool happens();
 
   // The place that called the wait policy, and what it waits for; see wait_at.h.
@@ -252,7 +256,7 @@ class Machine {
   };
   Caller& caller() { return me().caller; }
 
-  // A switch may happen here.
+  // A thread switch may happen here.
   void point();
 
  private:
@@ -279,11 +283,11 @@ class Machine {
       return 0;
     }
   };
-  // What came to those that sleep on a word.
+  // The wake-ups of those that sleep on a word.
   struct Wakes {
     const void* address = nullptr;
     int of_one = 0;
-    int back = 0;  // on any channel, woken or not: each of them rechecks
+    int back = 0;  // on any channel, woken or not, since each of them rechecks
   };
   Wakes& wakes_of(const void* address);
   void wakes_one(const void* address);
@@ -295,11 +299,11 @@ class Machine {
     multicore::Fiber fiber;
     bool finished;
     bool expired;     // its deadline has passed
-    bool impatient;   // so has the patience of its wait
-    bool at_doorway;  // its next update is to be reported
-    int generation;   // how many threads were here before it
+    bool impatient;   // and so has the patience of its wait
+    bool at_doorway;  // its next update will be reported
+    int generation;   // the number of threads that were here before it
     unsigned place;
-    Site at;  // its newest step
+    Site at;  // its last step
     std::vector<void (*)()> exit_hooks;
     Caller caller;
 
@@ -307,19 +311,19 @@ class Machine {
     Condition condition;     // await
     Order order;             // await
     bool timed;              // await, parked
-    bool idle;               // the same, with a deadline that passes when nobody can go on
+    bool idle;               // the same, with an idle deadline
     bool idle_over;          // which has passed
     bool patient;            // the same: its deadline has patience
     const void* address;     // parked
     std::uint32_t channels;  // parked
-    std::uint32_t priority;  // parked; 0: none of a real-time policy
+    std::uint32_t priority;  // parked; 0: no real-time policy
     bool woken;              // parked
     int asleep_since;        // parked: the number of that sleep
     Sleeps sleeps;
-    bool lost_place;            // a sleep ended without a wake-up
-    int patience_over;          // when the patience of a wait was over last; see moments_
+    bool lost_place;            // a sleep has ended without a wake-up
+    int patience_over;          // when the patience of a wait was last over; see moments_
     std::uint64_t writes_seen;  // aside
-    std::uint64_t results;      // a hash of what operations returned, if final_states are kept
+    std::uint64_t results;      // a hash of operations' results, for final_states
   };
 
   Thread& me() { return threads_[current_]; }
@@ -330,8 +334,8 @@ class Machine {
   void reset(const Scenario& scenario);
   void run_alone(const std::function<void()>& part);
 
-  bool ready(int thread) const;  // can go on for sure
-  bool lucky(int thread) const;  // can go on by a choice that costs budget
+  bool ready(int thread) const;  // can certainly continue
+  bool lucky(int thread) const;  // can continue by a choice that costs budget
   void let_others();
   int next_thread();
   std::uint64_t state_of(int thread) const;
@@ -349,7 +353,7 @@ class Machine {
   bool let_busy_loops_go_round();
   bool let_patience_end();
   bool let_deadlines_pass();
-  // Where each thread is that has not ended.
+  // Returns where each thread is that has not ended.
   std::string whereabouts() const;
 
   bool mutates(Mutation::Kind kind, Op op, Order declared, const Site& site) {
@@ -374,7 +378,7 @@ class Machine {
   void finish_update(Op op, int location, int read, std::uint64_t value, Order order,
                      const Site& site);
   void append(int location, int before, std::uint64_t value, Order order, bool is_update);
-  // The thread's own view of an atom's newest value.
+  // Returns the thread's own view of an atomic's newest value.
   std::uint64_t newest_for(int thread, int location) const;
   void flush_one(int thread);
   void drain(int thread);
@@ -403,14 +407,14 @@ class Machine {
   bool one_thread_ = false;
   bool cut_short_ = false;
   bool checking_ = false;
-  int survivor_ = kMain;  // of the newest fork
+  int survivor_ = kMain;  // of the last fork
   Bounds left_;
   int most_stale_ = 0;  // at the beginning
   int steps_ = 0;
   int sleeps_ = 0;
   int idle_rounds_ = 0;
   int patience_rounds_ = 0;
-  int moments_ = 0;  // numbers of hand-offs and of the ends of patience
+  int moments_ = 0;  // numbers hand-offs and ends of patience
   std::array<HandOff, 8> hand_offs_{};
   std::array<Wakes, 16> wakes_{};
   std::uint64_t writes_ = 0;

@@ -2,7 +2,7 @@
 
 namespace lockswap::explore {
 namespace {
-// What a thread does beside writes: any numbers.
+// What a thread does besides writes; the numbers are arbitrary.
 constexpr std::uint64_t kDelays = 11;
 constexpr std::uint64_t kHandsOn = 12;
 }  // namespace
@@ -62,7 +62,7 @@ void Memory::read(int thread, int location, int index, Order order) {
   adds_to_past(thread, m.id);
 }
 
-// What a store of that order carries, but for its own place.
+// Returns what a store with that order carries, except for its own place.
 Message Memory::message(int thread, std::uint64_t value, Order order) const {
   const ThreadView& t = threads_[thread];
   return {releases(order) ? t.now : t.released, value, false, pasts_[thread]};
@@ -80,7 +80,7 @@ bool Memory::write(int thread, int location, int before, std::uint64_t value, Or
   if (is_update) m.view.join(history[before].view);
   if (order == seq_cst) seq_cst_.seen(location) = static_cast<std::uint8_t>(index);
   place(thread, location, index, m);
-  ++threads_[thread].now.clock(thread);  // what it does from now on is not in the message
+  ++threads_[thread].now.clock(thread);  // later actions of the thread are not in the message
   return true;
 }
 
@@ -100,7 +100,7 @@ void Memory::place(int thread, int location, int index, Message& m) {
     order_hash = mix(order_hash, history[at].id);
 }
 
-// Whatever names a write at that index or behind it now names the next one.
+// Increments every index that refers to a write at that index or after it.
 void Memory::make_room(int location, int index) {
   const auto shift = [=](View& v) {
     if (v.seen(location) >= index) ++v.seen(location);
@@ -224,7 +224,7 @@ void Memory::revive(const void* begin, std::size_t bytes) {
   }
 }
 
-// A hash of the write to each atom that the shared view of seq_cst knows.
+// Returns a hash of the write to each atomic that the shared seq_cst view has seen.
 std::uint64_t Memory::seq_cst_knows() const {
   std::uint64_t sum = 0;
   for (int i = 0; i < count_; ++i) {
@@ -241,7 +241,7 @@ void Memory::unite_pasts(int thread, int count) {
     pasts_[i] = mix(all, static_cast<std::uint64_t>(i));
 }
 
-// A sum, since the numbers of atoms depend on which was touched first.
+// A sum, because the numbers of atomics depend on which was accessed first.
 std::uint64_t Memory::contents() const {
   std::uint64_t sum = 0;
   for (int i = 0; i < count_; ++i) {

@@ -1,10 +1,10 @@
 // The memory of the virtual multicore, under one of three models.
 //
-// c11   a view machine: each atom keeps its writes in modification order, and a load may return any
-//       of them that its thread's view does not forbid.
-// tso   x86: stores wait in a buffer of their thread's, first in, first out, which only that
-//       thread sees; updates, seq_cst stores and seq_cst fences empty it. The language's orders
-//       decide nothing else but what the race detector knows.
+// c11   a view machine: each atomic keeps its writes in modification order, and a load may return
+//       any of them that its thread's view does not forbid.
+// tso   x86: stores wait in their thread's buffer, first in, first out, which only that thread
+//       sees. Updates, seq_cst stores and seq_cst fences empty it. Apart from that, the declared
+//       orders matter only to the race detector.
 // sc    every load reads the newest write.
 //
 // Rules of c11 (C++20's wording of release sequences and of the seq_cst order):
@@ -46,9 +46,9 @@ struct Message {
 };
 
 struct ThreadView {
-  View now;         // what the thread knows
-  View acquirable;  // what it will know after an acquire fence
-  View released;    // what its relaxed stores hand on: its view at its last release fence
+  View now;         // what the thread has seen
+  View acquirable;  // what it will have seen after an acquire fence
+  View released;    // what its relaxed stores publish: its view at its last release fence
 };
 
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): views are aligned to lines
@@ -58,9 +58,9 @@ class Memory {
 
   void reset(MemoryModel model);
 
-  // A new atom; its number, or kFull.
+  // Adds a new atomic. Returns its number, or kFull.
   int enroll(const void* address, std::uint64_t initial);
-  // The number of the newest atom at that address, or kFull.
+  // Returns the number of the newest atomic at that address, or kFull.
   int find(const void* address) const;
   int count() const { return count_; }
   const void* address_of(int location) const { return locations_[location].address; }
@@ -68,11 +68,12 @@ class Memory {
   ThreadView& thread(int t) { return threads_[t]; }
   const ThreadView& thread(int t) const { return threads_[t]; }
 
-  // --- the writes of an atom, in modification order
+  // --- the writes of an atomic, in modification order
   int newest(int location) const {
     return static_cast<int>(locations_[location].history.size()) - 1;
   }
-  // What order allows that thread to read. Under tso and sc: the newest.
+  // Returns the oldest write that the thread may read with that order. Under tso and sc: the
+  // newest.
   int oldest_readable(int thread, int location, Order order) const;
   std::uint64_t value(int location, int index) const {
     return locations_[location].history[index].value;
@@ -80,31 +81,32 @@ class Memory {
   std::uint64_t newest_value(int location) const {
     return locations_[location].history.back().value;
   }
-  // Returns whether a new write may come right behind that one.
+  // Returns whether a new write may come right after that one.
   bool may_follow(int location, int index) const {
     const auto& history = locations_[location].history;
     return index + 1 == static_cast<int>(history.size()) || !history[index + 1].is_update;
   }
 
   void read(int thread, int location, int index, Order order);
-  // Puts a write right behind `before`; an update has read that. Returns false if the bounds of
-  // this machine are exceeded.
+  // Inserts a write right after `before`; an update has read that one. Returns false if the bounds
+  // of this machine are exceeded.
   bool write(int thread, int location, int before, std::uint64_t value, Order order,
              bool is_update);
   void fence(int thread, Order order);
 
-  // --- tso: stores on their way
+  // --- tso: delayed stores
   bool delay(int thread, int location, std::uint64_t value, Order order);  // false: as above
   bool has_delayed(int thread) const { return !buffers_[thread].empty(); }
   bool has_delayed(int thread, int location) const {
     return forwarded(thread, location) != nullptr;
   }
-  // The threads (a bit each) whose delayed stores may reach memory in an order that shows: those of
-  // `threads`, and each thread with a store to an atom that one of them stores to as well.
+  // Returns the threads (a bit each) whose delayed stores may reach memory in a visible order:
+  // those of `threads`, and each thread with a store to an atomic that one of them stores to as
+  // well.
   std::uint32_t related(std::uint32_t threads) const;
-  // The oldest one reaches memory; its location, or kFull: the bounds are exceeded.
+  // The oldest store reaches memory. Returns its location, or kFull if the bounds are exceeded.
   int flush_one(int thread);
-  // What the thread itself reads: its own newest store on the way, if there is one.
+  // Returns the thread's own newest delayed store, which it reads, or nullptr.
   const std::uint64_t* forwarded(int thread, int location) const;
 
   // --- a message from one thread to another outside the modelled memory
@@ -114,30 +116,32 @@ class Memory {
   // --- futex: what a wake on an atom has seen, its sleepers see too
   void wake_sees(int thread, int location);
   void sleeper_sees(int thread, int location);
-  // What the kernel compares before the thread sleeps.
+  // The kernel's comparison before the thread sleeps.
   void sleeper_reads(int thread, int location, int index);
 
-  // --- memory that may not be touched any more
+  // --- memory that must not be accessed any more
   void poison(const void* begin, std::size_t bytes);
-  void heal(const void* begin);  // a new object lies there: of the old one only wakes may come
-  void revive(const void* begin, std::size_t bytes);  // the old one may be used again
+  void heal(const void* begin);  // a new object is there; only wakes for the old one may come
+  void revive(const void* begin, std::size_t bytes);  // the old object may be used again
   bool poisoned(int location) const { return locations_[location].poisoned; }
   bool poisoned(const void* address) const;
 
   // --- what makes a state (see state.cpp)
-  // A hash of all that the thread has done, and of what it has seen of others: from that follows
-  // where it is in its program, and what it knows.
+  // Returns a hash of all that the thread has done, and of what it has seen of others. Together
+  // these determine where it is in its program, and what it knows.
   std::uint64_t past(int thread) const { return pasts_[thread]; }
   void adds_to_past(int thread, std::uint64_t what) { pasts_[thread] = mix(pasts_[thread], what); }
-  // The thread goes on with all that `count` threads have done behind it, and they begin as its.
+  // The thread continues with all that `count` threads have done as its past, and they begin with
+  // its past.
   void unite_pasts(int thread, int count);
-  // A hash of the writes of all atoms, in their orders, and of what else there is in this memory.
+  // Returns a hash of the writes of all atomics, in their orders, and of everything else in this
+  // memory.
   std::uint64_t contents() const;
 
  private:
   struct Location {
     const void* address;
-    std::uint64_t name;  // a hash of the address, and of how many objects were there before
+    std::uint64_t name;  // a hash of the address, and of the number of earlier objects there
     bool poisoned;
     std::uint64_t order;  // a hash of the writes, in modification order
     std::vector<Message> history;

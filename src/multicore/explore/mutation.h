@@ -1,6 +1,6 @@
-// Seeded faults. A mutation changes what one place of the shipped source does, while it runs: the
-// source stays as it is. The place is named by file, function, operation and declared order, so
-// that it is found again after other lines have moved; or, by the automatic search, by its line.
+// Planted faults. A mutation changes what one place of the library's source does while it runs, and
+// leaves the source alone. The place is identified by file, function, operation and declared order,
+// so that it is found again after other lines have moved, or by line in the automatic search.
 #pragma once
 
 #include <cstdint>
@@ -57,27 +57,27 @@ enum class Op : std::uint8_t {
 };
 const char* name_of(Op op);
 const char* name_of(Order order);
-// The path is the file of that name: "a/rw/cohort.h" is "rw/cohort.h", and not "hort.h".
+// Whether the path ends with that file: "a/rw/cohort.h" is "rw/cohort.h", and not "hort.h".
 bool is_file(const char* path, const char* name);
 
 struct Mutation {
   enum Kind { weaken, force_value, drop };
 
   const char* name;
-  const char* file;      // "bravo.h", or with as many folders as it takes: "rw/cohort.h"
+  const char* file;      // "bravo.h", or with as many folders as necessary: "rw/cohort.h"
   const char* function;  // "publish"
   Op op;
   Order declared;
   Kind kind;
-  Order order = relaxed;    // weaken: to this
-  std::uint64_t value = 0;  // force_value: a load returns this
-  unsigned line = 0;        // not 0: exactly this place
+  Order order = relaxed;    // for weaken: the new order
+  std::uint64_t value = 0;  // for force_value: what a load returns
+  unsigned line = 0;        // if not 0: exactly this place
   unsigned column = 0;
 
   bool at(Op o, Order order_there, const Site& s) const;
 };
 
-// The places that executions come to and that have an order, each as what would weaken it.
+// The places that executions reach and that have an order, each as what would weaken it.
 class Sites {
  public:
   void add(Op op, Order order, const Site& site);

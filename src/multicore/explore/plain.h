@@ -1,7 +1,7 @@
-// Plain data that a lock protects, with a race detector: two accesses, one of them a write, must be
-// ordered by happens-before as the declared memory orders give it. That is stronger than mutual
-// exclusion: critical sections that overlap are a race, and so are ones that merely follow each
-// other in time.
+// Plain data that a lock protects, with a race detector: two accesses, of which one is a write,
+// must be ordered by happens-before according to the declared memory orders. That is stronger than
+// mutual exclusion: critical sections that overlap are a race, and so are ones that only follow
+// each other in time.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class Plain {
  public:
   void reset() { *this = Plain{}; }
 
-  // what: for the trace; nullptr if it isn't worth a line
+  // what: for the trace; nullptr if it needs no line
   void read(const char* what = "the data") {
     for (int t = 0; t < kMaxThreads; ++t)
       check(t, written_[t], "reads what", "writes");

@@ -1,4 +1,4 @@
-// The exploration platform: what Native is to the real machine, Explored is to the virtual one.
+// The exploration platform: Explored is for the virtual machine what Native is for the real one.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct Explored {
   using atomic = ExploredAtomic<T>;
   template <class T>
   using plain = ExploredPlain<T>;
-  // No step of its own.
+  // Not a step of its own.
   struct tally {
     std::uint64_t n = 0;
     std::uint64_t get() const { return n; }
@@ -42,11 +42,11 @@ struct Explored {
   static std::uint32_t node() { return machine.place(2); }
   static constexpr std::uint32_t kMostInARow = 1;
   static constexpr std::uint32_t kMostAwake = 2;
-  // A node is used again as soon as it may; a waiter in the queue is impatient at once.
+  // A node is reused as soon as possible, and a waiter in the queue is impatient at once.
   static constexpr std::uint32_t kRangeNodes = 1, kRangePatience = 0, kRangeLists = 3;
-  // A third reader finds no place.
+  // A third reader gets no row.
   static constexpr std::uint32_t kRows = 2, kRowSections = 1;
-  // Two copies or three fill a chunk.
+  // Two or three copies fill a chunk.
   static constexpr std::size_t kLogChunk = 512;
   static constexpr std::uint32_t kManyCallbacks = 2;
 
@@ -62,7 +62,7 @@ struct Explored {
   // Which slot of a table a thread gets depends on self(), so cases choose it.
   static inline std::array<std::uint64_t, kMaxThreads> identities{};
   static std::uint64_t self() { return identities[machine.current()]; }
-  // A thread that follows in another's place has that one's identity, but a kernel id of its own.
+  // A thread that takes another's place has the same identity, but its own kernel id.
   static std::uint32_t tid() { return tid_of(machine.process(), machine.current()); }
   static std::uint32_t tid_if_known() { return tid(); }
   static std::uint32_t tid_if_noted() { return tid(); }
@@ -76,7 +76,7 @@ struct Explored {
     global<Priorities>().of[thread] = priority;
     global<Priorities>().any = true;
   }
-  // Remembers one lock in an execution, the last one noted.
+  // Stores one lock in each execution, the last one noted.
   static void note_waiting_priority(const void* lock, std::uint32_t priority, bool keep_higher) {
     Waiting& w = global<Waiting>();
     machine.visits(w.last);
@@ -94,7 +94,7 @@ struct Explored {
     return true;
   }
 
-  // So has one that survived a fork.
+  // A process that survived a fork has one as well.
   static constexpr std::uint64_t kStampMask = std::uint64_t{0x1ff} << 31;
   static constexpr std::uint64_t kStampTop = std::uint64_t{1} << 31;
   static std::uint64_t process() {
@@ -112,8 +112,8 @@ struct Explored {
     const int thread = machine.survivor();
     return id == tid_of(ancestor, thread) ? tid_of(machine.process(), thread) : id;
   }
-  // Where a case asks for it, any look finds it so or not: it may be turned at any moment, and seen
-  // late.
+  // In cases that use it, each check may find either value, because the switch may be set at any
+  // moment, and seen late.
   static inline bool may_begin_systems = false;
   static bool begins_systems() { return may_begin_systems && machine.happens(); }
   static bool is_shared(const void*) { return false; }
@@ -121,13 +121,13 @@ struct Explored {
   struct NoSignals {
     NoSignals() {}  // there are none
   };
-  // What a model of the system's lock says of itself.
+  // For a model of the system's lock: whether it is held for reading.
   static inline bool (*system_is_read)(const pthread_rwlock_t*) = nullptr;
   static inline bool (*system_is_written)(const pthread_rwlock_t*) = nullptr;
   static inline void (*system_renew)(pthread_rwlock_t*, bool written) = nullptr;
 
-  // The clock stands still, so that what has begun is over at once, or goes on by one at each look.
-  // Deadlines pass by choice.
+  // The clock stands still, so that whatever has begun is over at once, or it advances by one at
+  // each call. Deadlines pass by choice.
   static inline std::uint64_t tick = 0;
   static std::uint64_t now() {
     struct Clock {
@@ -142,8 +142,8 @@ struct Explored {
     return (d.soon != 0 && machine.lost_patience()) || machine.passed(d);
   }
   static Deadline deadline_in(std::uint64_t) { return *machine.deadline(Machine::When::idle); }
-  // The machine knows when patience runs out, so a point in time keeps it. Nanoseconds say that
-  // there is some, for those that pass on nothing but the time.
+  // The machine knows when patience runs out, so a point in time has it. The nanoseconds say that
+  // there is some, for those that pass on only the time.
   static constexpr long kPatient = 1;
   static Deadline due(Deadline d) {
     if (d.patience != 0) d.soon = 1;
@@ -157,26 +157,26 @@ struct Explored {
   static std::uint64_t reader_patience() { return patience; }
   static inline std::uint64_t hand_off_time = 1;  // it passes as patience does
   static std::uint64_t hand_off_after() { return hand_off_time; }
-  // Threads with real-time policies ask for hand-offs whenever they come.
+  // Threads with real-time policies request hand-offs whenever they come.
   static void handed_off(const void* lock) {
     if (hand_off_time != 0 && !global<Priorities>().any) machine.handed_off(lock);
   }
   static void begins_phase() {}
   static void throttled() {}
   static void took_wake_up(const void* word) { machine.came_back(word); }
-  static inline std::uint64_t take_back_after = 0;  // 0: a time that would hide lost wake-ups
+  static inline std::uint64_t take_back_after = 0;  // 0, because a time would hide lost wake-ups
   static std::uint64_t take_back() { return take_back_after; }
   static inline std::uint32_t slow_reads_per_clock = 1;
   static std::uint32_t reads_per_clock() { return slow_reads_per_clock; }
 
-  // Nobody spins: a spin is only a later start.
+  // Nobody spins, because a spin is only a later start.
   struct Spins {
     explicit Spins(const void*) {}
     bool more() { return false; }
     void succeeded() {}
   };
-  // So is a spin for an event, but for what it does before: any wait may begin one where a case
-  // asks for it, and it polls once.
+  // The same for a spin for an event, except for what it does before. In cases that use it, any
+  // wait may begin one, which polls once.
   static inline bool spins_for_events = false;
   struct EventSpins {
     explicit EventSpins(const void*) : begins_(spins_for_events && machine.happens()) {}
@@ -189,12 +189,12 @@ struct Explored {
    private:
     bool begins_;
   };
-  // So is backing off before a thread is counted.
+  // The same for backing off before a thread is counted.
   struct Backoff {
     static bool should_sleep(const void*) { return false; }
     static void learn(const void*, bool) {}
   };
-  // Whether one thread alone is faster is a matter of time, so all threads back off, or none.
+  // Whether one thread alone is faster depends on time, so all threads back off, or none does.
   static inline bool leaves_locks_to_one = false;
   struct ContentionThrottle {
     struct Advice {
@@ -245,12 +245,12 @@ struct Explored {
     return machine.unpark(atom, channels, s, true);
   }
 
-  // For pairs of which one side is hot: the heavy fence is a seq_cst fence in every thread, the
+  // For pairs in which one side is hot: the heavy fence is a seq_cst fence in each thread, and the
   // light one costs nothing.
   static void heavy_fence(Site s = Site::current()) { machine.heavy_fence(s); }
   static void light_fence() {}
   static void barrier_in_all(Site s = Site::current()) { machine.heavy_fence(s); }
-  // A step of its own, in which nothing happens: what a thread does to plain memory is part of the
+  // A separate step in which nothing happens. What a thread does to plain memory is part of the
   // step before.
   static void fork_point(Site s = Site::current()) {
     struct Nowhere {
@@ -258,7 +258,7 @@ struct Explored {
     };
     local<Nowhere>().word.load(relaxed, s);
   }
-  // The address is an atom's, or nobody's.
+  // The address is that of an atomic, or of nothing.
   static bool word_is(std::uint64_t address, std::uint64_t value, Site s = Site::current()) {
     return reinterpret_cast<const ExploredAtomic<std::uint64_t>*>(address)->load(relaxed, s) ==
            value;
@@ -266,7 +266,7 @@ struct Explored {
 
   static bool prepare_heavy_fence() { return true; }
 
-  // All of it is given back when the next execution begins.
+  // All of it is freed when the next execution begins.
   static void* map(std::size_t bytes) {
     struct Heap {
       std::size_t used = 0;
@@ -283,7 +283,7 @@ struct Explored {
     return p;
   }
   static void unmap(void*, std::size_t) {}
-  // Word by word under the race detector.
+  // Copies word by word, under the race detector.
   static void copy(void* to, const void* from, std::size_t bytes, Site s = Site::current()) {
     for (std::size_t i = 0; i < bytes; i += sizeof(std::uint64_t)) {
       Shadow::read(static_cast<const std::byte*>(from) + i, s);
@@ -305,9 +305,9 @@ struct Explored {
     machine.check(holds, s);
   }
 
-  // As platform/scan.h promises, no more. Relaxed loads of different slots are not ordered by the
-  // memory model, so going from the first to the last loses no outcome but stale reads beyond the
-  // bound.
+  // Guarantees what platform/scan.h promises, and no more. The memory model does not order relaxed
+  // loads of different slots, so scanning from the first to the last loses no outcomes except stale
+  // reads beyond the bound.
   template <class OnHit>
   static bool scan(const atomic<std::uint64_t>* table, std::size_t n, std::uint64_t key,
                    OnHit on_hit, Site s = Site::current()) {

@@ -1,4 +1,4 @@
-// State that every execution finds as new.
+// State that is new in each execution.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace lockswap::explore {
 
-// One T for each virtual thread, or one for the process; as new in each execution. What belongs to
-// a thread is as new for a thread that follows in its place, too. An execution renews what it comes
-// to: a run of all cases has many hundred of these, and an execution comes to a few.
+// One T for each virtual thread, or one for the process, which is new in each execution. A thread's
+// T is also new for a thread that takes its place. An execution renews only what it uses, because a
+// run of all cases has many hundred of these, and an execution uses a few.
 template <class T, int kCopies>
 class Renewed {
  public:

@@ -11,10 +11,10 @@ void Machine::point() {
     fail("livelock: more than %d steps:%s", kMostSteps, whereabouts().c_str());
   }
   let_others();
-  adds(1);  // some steps return nothing, as a fence
+  adds(1);  // some steps return nothing, such as a fence
 }
 
-// Goes on with the thread that is chosen; returns when that is the calling thread.
+// Continues with the chosen thread. Returns when that is the calling thread.
 void Machine::let_others() {
   const int next = next_thread();
   if (next == current_) return;
@@ -123,14 +123,14 @@ bool Machine::somebody_waits() const {
   return false;
 }
 
-// No thread can go on for sure. Returns true if deadlines pass, or a busy loop makes one more
-// round.
+// Called when no thread can certainly continue. Returns true if deadlines pass, or if a busy loop
+// makes another round.
 bool Machine::let_time_pass() {
   fail_if_a_wakeup_is_lost();
   if (let_naps_end()) return true;
   if (scenario_->overdue) {
     if (const std::string who = scenario_->overdue(); !who.empty()) {
-      // A thread that goes round may have looked before the last write, or seen an older one.
+      // A thread in a busy loop may have polled before the last write, or seen an older one.
       if (let_busy_loops_go_round()) return true;
       fail("lost wake-up: %s:%s", who.c_str(), whereabouts().c_str());
     }
@@ -150,7 +150,7 @@ void Machine::fail_if_a_wakeup_is_lost() {
   }
 }
 
-// Busy loops make one more round, though nothing was written.
+// Busy loops make another round, although nothing was written.
 bool Machine::let_busy_loops_go_round() {
   if (++idle_rounds_ > kMostIdleRounds) return false;
   bool any = false;
@@ -178,7 +178,7 @@ bool Machine::let_patience_end() {
   return true;
 }
 
-// Each deadline passes once. After it readers may have patience with other writers than before.
+// Each deadline passes once. Afterwards readers may have patience with other writers than before.
 bool Machine::let_deadlines_pass() {
   bool any = false;
   for (int i = 0; i < count_; ++i) {
@@ -195,7 +195,7 @@ bool Machine::let_deadlines_pass() {
   return any;
 }
 
-// Ends the sleeps that no thread is to end. Returns whether there was one.
+// Ends the sleeps that no thread ends. Returns whether there was one.
 bool Machine::let_naps_end() {
   bool any = false;
   for (int i = 0; i < count_; ++i) {

@@ -22,7 +22,7 @@ void Search::begin_execution() {
   if (schedule_ != Schedule::pct) return;
   most_steps_ = std::max(most_steps_, step_);
   step_ = 0;
-  // Those of falls are 1..depth-1, so any first one is above them.
+  // The falls have priorities 1 to depth-1, so all initial ones are above them.
   std::iota(priority_, priority_ + kActors, depth_);
   std::shuffle(priority_, priority_ + kActors, random_);
   fall_after_.resize(static_cast<std::size_t>(depth_ - 1));

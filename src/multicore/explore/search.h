@@ -1,4 +1,4 @@
-// The choices of an execution: made by a schedule, kept, repeated.
+// The choices of an execution: made by a schedule, stored, repeated.
 //
 // dfs     depth first through all of them, without stored states: an execution is repeated from its
 //         start, with the last choice that has another option changed.
@@ -10,9 +10,8 @@
 // random  a random thread at each step.
 // The last two are for cases that are too large for the first. All of them are deterministic.
 //
-// Option 0 is always the plain one (go on, newest value, no time-out), so a sequence of choices is
-// written as the few that differ: "12=1,40=2". That is the replay string, whichever schedule it is
-// from.
+// Option 0 is always the plain one (continue, newest value, no time-out), so a sequence of choices
+// is written as the few that differ: "12=1,40=2". That is the replay string, for any schedule.
 #pragma once
 
 #include <cstddef>
@@ -30,41 +29,41 @@ enum class Schedule : std::uint8_t { dfs, pct, random };
 
 class Search {
  public:
-  // An option where the schedule decides what runs: a thread, or another actor.
+  // An option for what runs next: a thread, or another actor.
   struct Actor {
     int id;     // 0..kActors-1
-    bool sure;  // false: it could go on only by a stroke of luck, such as a stray wake-up
+    bool sure;  // false: it can continue only by luck, such as a stray wake-up
   };
   static constexpr int kActors = 2 * kMaxThreads;
 
   // `depth` is for pct: 1 or more.
   void restart(Schedule schedule = Schedule::dfs, std::uint64_t seed = 0, int depth = 1);
-  // Whether dfs explores a state again that it has explored before.
+  // Whether dfs may explore a state again that it has explored before.
   bool repeats_states = false;
   void begin_execution();
 
-  // One of 0..options-1: which value is read, whether a deadline passes.
+  // Returns one of 0..options-1, for example which value is read, or whether a deadline passes.
   int choose(int options) {
     if (options <= 1) return 0;
     return next_ < trail_.size() ? repeat(options) : append(options, pick_value(options));
   }
-  // The same for the actor that runs next; option 0 is the plain one.
+  // The same for the next actor; option 0 is the plain one.
   int choose_actor(const Actor* actors, int options) {
     if (options <= 1) return 0;
     return next_ < trail_.size() ? repeat(options) : append(options, pick_actor(actors, options));
   }
-  // With dfs: all choices that are repeated from the last execution have been made, so what comes
-  // next is new. False for pct and random, which sample.
+  // With dfs, returns whether all choices repeated from the last execution have been made, so that
+  // what comes next is new. Returns false for pct and random, which sample.
   bool is_new() const {
     return schedule_ == Schedule::dfs && !repeats_states && next_ == trail_.size();
   }
   bool has_seen(std::uint64_t fingerprint, const SeenStates::Left& left) {
     return seen_.has(fingerprint, left);
   }
-  // The choices were another program's, or the program is not deterministic.
+  // Returns whether the choices belonged to another program, or the program is not deterministic.
   bool diverged() const { return diverged_; }
 
-  // Turns to the next execution; false: there is none. pct and random have no end.
+  // Goes to the next execution, or returns false if there is none. pct and random have no end.
   bool advance();
 
   std::string replay_string() const;
@@ -102,8 +101,8 @@ class Search {
   int pick_actor(const Actor* actors, int options);
   int random(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
 
-  static constexpr int kRare = 4;   // one value in so many is chosen freely
-  static constexpr int kLuck = 16;  // one step in so many admits strokes of luck
+  static constexpr int kRare = 4;   // one value in this many is chosen freely
+  static constexpr int kLuck = 16;  // one step in this many allows luck
 
   std::vector<Choice> trail_;
   std::size_t next_ = 0;
@@ -115,9 +114,9 @@ class Search {
   // pct
   int depth_ = 1;
   int step_ = 0;
-  int most_steps_ = 1;           // of any execution so far
-  int priority_[kActors] = {};   // of each actor
-  std::vector<int> fall_after_;  // steps at which the running one falls
+  int most_steps_ = 1;           // the most in any execution so far
+  int priority_[kActors] = {};   // for each actor
+  std::vector<int> fall_after_;  // steps after which the running actor falls
 };
 
 }  // namespace lockswap::explore

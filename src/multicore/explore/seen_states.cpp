@@ -27,7 +27,7 @@ bool SeenStates::has(std::uint64_t fingerprint, const Left& left) {
       return false;
     }
   }
-  // A search that has come to more states than fit goes on without noting new ones.
+  // A search with more states than fit continues without storing new ones.
   if (used_ * 2 >= kMost) return false;
   if (used_ * 2 >= entries_.size()) grow();
   put({fingerprint, left});

@@ -1,14 +1,14 @@
 // The states that a search has explored, so that it need not explore them again.
 //
-// Two executions that come to the same state have the same futures, but for what is left of their
-// bounds, and more of a bound allows all that less of it allows. So an execution ends where it
-// comes to a state that was met before with no less left of any bound. That is happens-before
-// caching (Musuvathi, Qadeer, "Partial-Order Reduction for Context-Bounded State Exploration",
-// Microsoft Research MSR-TR-2007-12). A sleep set or a persistent set would be unsound here: what
-// they leave out counts on an equivalent execution, which may exceed a bound.
+// Two executions in the same state have the same futures, except for what is left of their bounds,
+// and more of a bound allows everything that less of it allows. So an execution ends in a state
+// that was met before with no less left of any bound. This is happens-before caching (Musuvathi,
+// Qadeer, "Partial-Order Reduction for Context-Bounded State Exploration", Microsoft Research
+// MSR-TR-2007-12). Sleep sets and persistent sets would be unsound here: they leave out executions
+// because of equivalent ones, which may exceed a bound.
 //
-// A state is known by a hash of 64 bits (Machine::fingerprint). At most four million are kept, so
-// the chance that any two of them have the same hash is below one in a million.
+// A state is identified by a hash of 64 bits (Machine::fingerprint). At most four million are
+// stored, so the probability that any two of them have the same hash is below one in a million.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ namespace lockswap::explore {
 
 class SeenStates {
  public:
-  // What is left of each bound, a byte each.
+  // What is left of each bound, one byte each.
   using Left = std::array<std::uint8_t, 8>;
 
   void clear();
-  // Returns whether the state was met before with no less left. If it was not, it has been now.
+  // Returns whether the state was met before with no less left. Otherwise stores it.
   bool has(std::uint64_t fingerprint, const Left& left);
 
  private:

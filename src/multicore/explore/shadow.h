@@ -1,4 +1,4 @@
-// Plain words of memory that locks copy about (Platform's copy), under the race detector.
+// Plain memory words that locks copy (Platform's copy), under the race detector.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Shadow {
     machine.touch(word, "write", s);
     at(word).write(nullptr);
   }
-  // What was there is over: the memory is another object's from now on.
+  // The old contents are over: the memory belongs to another object now.
   static void forget(const void* begin, std::size_t bytes) {
     const auto from = reinterpret_cast<std::uintptr_t>(begin);
     auto& all = words();

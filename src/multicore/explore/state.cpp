@@ -1,16 +1,17 @@
-// What makes a state of the machine, for SeenStates: all that decides what may happen from here on.
+// The state of the machine, for SeenStates: everything that decides what may happen from here on.
 //
 // A thread's program is deterministic, so where a thread is and what it knows follows from what the
 // machine's operations have returned to it. That is its past (Memory::past): each step, each write
-// that it read, each write of its own and the one before it in modification order, each result of a
-// wait. A write is known by the past of its thread, so a past holds those of others, and with them
-// all views. What is left are the orders of the writes of each atom, what others do to a thread
-// that waits, rounds in which time passes, and what the scenario has of its own (Scenario::state).
+// that it read, each of its own writes with the one before it in modification order, and each
+// result of a wait. A write is identified by its thread's past, so a past includes those of others,
+// and with them all views. The rest of the state is the order of each atomic's writes, what others
+// do to a waiting thread, rounds in which time passes, and the scenario's own state
+// (Scenario::state).
 //
-// Whatever an operation returns must be added to the past: a result that is missing there lets the
-// search take two states for one. Machine::adds does that, and `visits` for data that threads share
-// without the machine. `lockswap-explore run --compare` compares what is reached with what is
-// reached without any reduction.
+// Whatever an operation returns must be added to the past: if a result is missing, the search takes
+// two states for one. Machine::adds does that, and `visits` does it for data that threads share
+// without the machine. `lockswap-explore run --compare` compares the states that are reached with
+// and without any reduction.
 #include "multicore/explore/machine.h"
 
 namespace lockswap::explore {
@@ -60,19 +61,19 @@ SeenStates::Left Machine::left() const {
           byte(left_.moves)};
 }
 
-// At a choice of the thread that runs next, behind all choices of the last execution: whether the
-// search has gone on from here before.
+// Called at a choice of the next thread, after all choices of the last execution: returns whether
+// the search has continued from here before.
 bool Machine::was_here() {
   return scenario_->state && trace == nullptr && search.is_new() &&
          search.has_seen(fingerprint(), left());
 }
 
-// By values alone, so without any of the above: what operations returned, and what is left.
+// By values alone, without any of the above: what operations returned, and what is left.
 std::uint64_t Machine::final_state() const {
   std::uint64_t h = 0;
   for (int i = 0; i < count_; ++i)
     h = mix(h, threads_[i].results);
-  // Not by address: some atoms lie elsewhere when the same case is explored again.
+  // Not by address, because some atomics are elsewhere when the same case is explored again.
   std::uint64_t sum = 0;
   for (int i = 0; i < memory_.count(); ++i)
     sum += mix(1, memory_.newest_value(i));

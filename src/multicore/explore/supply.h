@@ -1,6 +1,6 @@
-// The supply of queue nodes and of blocks beside locks. The exploration platform (platform.h) has
-// few of them, so that locks meet used ones soon. A node or block that is used wrongly ends the
-// execution as a failure.
+// The supply of queue nodes and of blocks for locks. The exploration platform (platform.h) has only
+// a few, so that locks soon get used ones. If a node or block is used incorrectly, the execution
+// fails.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace lockswap::explore {
 
-// How many nodes, of all types, are in use.
+// The number of nodes in use, of all types.
 inline int& nodes_in_use() { return Renewed<int, 1>::at(0); }
 
-// Queue nodes as platform/arena.h gives them out: each thread keeps one free node to itself (there
-// some more), the others lie on one stack, through which a node passes on what its last user knew;
-// a thread that ends puts its free node there. A free node's link is the arena's, so a node comes
-// back with another one. The arena's own atomics are not explored.
+// Queue nodes as platform/arena.h supplies them: each thread keeps one free node for itself (the
+// arena keeps more), and the others are on one stack, through which a node passes on what its last
+// user knew. A thread that ends puts its free node there. The arena uses a free node's link, so a
+// node comes back with another one. The arena's own atomics are not explored.
 template <class T>
 class ExploredNodes {
  public:
@@ -89,7 +89,7 @@ class ExploredNodes {
     if (h == 0 || h >= kNodes || !s.taken[h]) machine.fail("node %u is given back twice", h);
     s.taken[h] = false;
     --nodes_in_use();
-    // To a node that is never given out, so a thread that follows an old link gets to no harm.
+    // To a node that is never supplied, so that following an old link does no harm.
     auto& link = Renewed<Node, kNodes>::at(static_cast<int>(h)).item.link;
     if (link.is_enrolled()) machine.scribble(link.location(), kNodes - 1);
   }
@@ -121,7 +121,7 @@ class ExploredNodes {
   static Shared& shared() { return Renewed<Shared, 1>::at(0); }
 };
 
-// Blocks as platform/blocks.h gives them out, with two parts each; without the cache of a thread.
+// Blocks as platform/blocks.h supplies them, with two parts each, but without a thread's cache.
 template <class Head, class Part>
 class ExploredBlocks {
  public:
@@ -129,7 +129,7 @@ class ExploredBlocks {
   static std::uint32_t parts() { return kParts; }
   static std::size_t bytes_with(std::uint32_t parts) { return sizeof(Head) + parts * sizeof(Part); }
 
-  // From the third on the others are asked first.
+  // From the third on, other owners are asked first.
   template <class Reclaim>
   static Head& take(const Reclaim& reclaim) {
     Shared& s = shared();
@@ -172,7 +172,7 @@ class ExploredBlocks {
     int stack[kBlocks];
     int free;
     int used;
-    int known[kBlocks];  // a parcel's number, and one
+    int known[kBlocks];  // a message's number, plus one
     std::uint64_t last;  // see Machine::visits
   };
   static Block& block(int i) { return Renewed<Block, kBlocks>::at(i); }

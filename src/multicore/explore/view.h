@@ -1,4 +1,5 @@
-// What a thread, or a message, knows: of each location the newest write, of each thread the clock.
+// What a thread or a message has seen: the newest write of each location, and the clock of each
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +12,8 @@ inline constexpr int kMaxThreads = 8;     // the last is the one that sets up an
 inline constexpr int kMaxLocations = 56;  // atoms that one execution touches
 inline constexpr int kMostWrites = 255;   // to one location, and by one thread
 
-// One byte each, so that joining two views is four vector instructions. Thread clocks serve the
-// race detection on plain data, the others say which writes may not be missed any more.
+// One byte each, so that joining two views takes four vector instructions. Thread clocks are for
+// race detection on plain data. The others say which writes can't be missed any more.
 struct alignas(64) View {
   std::array<std::uint8_t, kMaxThreads + kMaxLocations> at{};
 
@@ -21,7 +22,8 @@ struct alignas(64) View {
   std::uint8_t& seen(int location) { return at[kMaxThreads + location]; }
   std::uint8_t seen(int location) const { return at[kMaxThreads + location]; }
 
-  // By hand: compilers fear that the two overlap, and this is half of the explorer's time.
+  // By hand, because compilers assume that the two may overlap, and this is half of the explorer's
+  // time.
   void join(const View& other) {
     auto* mine = reinterpret_cast<Lanes*>(at.data());
     const auto* its = reinterpret_cast<const Lanes*>(other.at.data());

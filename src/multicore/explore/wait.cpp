@@ -17,7 +17,7 @@ bool may_pass(const Deadline* d) {
   return d != nullptr && d->at.tv_sec != kNever.at.tv_sec && !is_idle(d);
 }
 
-// What an operation returns beside values of atoms.
+// What an operation returns besides values of atomics.
 enum Result : std::uint64_t {
   kDeadlineOver = 21,
   kPatienceOver,
@@ -80,7 +80,7 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
       fail("wait on an object that is gone, at %s:%u", file_of(site), site.line());
     }
     flush_delayed_stores(c.location);
-    // A delayed store may have ended what the wait was for.
+    // A delayed store may have ended the wait.
     if (model != MemoryModel::tso || alone() || c(newest_for(current_, c.location))) break;
     if (may_time_out(t) || may_lose_patience(t)) break;
   }
@@ -90,12 +90,12 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
     return true;
   }
 
-  // The writes that end the wait, the newest first; then the time-outs.
+  // The writes that end the wait, the newest first, and then the time-outs.
   const int newest = memory_.newest(c.location);
   int options[kMostWrites + 3];
   int n = 0;
   for (int i = newest; i >= memory_.oldest_readable(current_, c.location, order); --i) {
-    if (own != nullptr) break;  // which it does not see past
+    if (own != nullptr) break;  // it does not see past this one
     if ((i == newest || left_.stale > 0) && c(memory_.value(c.location, i))) options[n++] = i;
   }
   constexpr int kTimeOut = -1;
@@ -118,9 +118,9 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
   return true;
 }
 
-// A futex. The kernel compares and goes to sleep behind full barriers, as does the waker before it
-// looks for sleepers: the compare may read an old value, but none older than what a wake on this
-// word has seen. Neither side synchronises the threads.
+// A futex. The kernel compares and goes to sleep after full barriers, and the waker also has one
+// before it looks for sleepers. So the comparison may read an old value, but none older than what a
+// wake on this word has seen. Neither side synchronises the threads.
 Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channels,
                      const Deadline* deadline, std::uint32_t priority, const Site& site) {
   Thread& t = me();
@@ -202,8 +202,8 @@ std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const
   };
   int only = -1;
   if (one) {
-    // One that was woken already is none that the kernel finds. The highest real-time priority
-    // that a sleeper had when it fell asleep comes first, as there.
+    // The kernel does not find a sleeper that was woken already. As there, the sleeper with the
+    // highest real-time priority when it fell asleep comes first.
     int asleep[kMaxThreads];
     int n = 0;
     for (int i = 0; i < count_; ++i) {

@@ -1,6 +1,6 @@
-// A wait policy as shipped, which also gives the machine the line of the lock that waits, and what
-// it waits for. So the machine recognises a lost wake-up, and a mutation can weaken the order that
-// a lock passes to the policy for that line alone.
+// One of the library's wait policies, which also tells the machine the line of the waiting lock,
+// and what it waits for. So the machine recognises a lost wake-up, and a mutation can weaken the
+// order that a lock passes to the policy for that line alone.
 #pragma once
 
 #include "multicore/explore/platform.h"
@@ -26,7 +26,7 @@ struct WaitAt {
   template <class A>
   static Parked wait_once(A& atom, Order order, typename A::value_type seen, std::uint32_t channel,
                           const Deadline* deadline, Site s = Site::current()) {
-    // Not every change is for this thread: one that sleeps on may be right.
+    // Not every change is for this thread, so one that sleeps on may be correct.
     const auto never = [](typename A::value_type) { return false; };
     return waits(atom, never, s,
                  [&] { return W::wait_once(atom, order, seen, channel, deadline); });
@@ -34,7 +34,7 @@ struct WaitAt {
   template <class A>
   static auto wake(const A* atom, std::uint32_t channels, Site s = Site::current()) {
     using Result = decltype(W::wake(atom, channels));
-    // One that is left out counts as one that found a sleeper.
+    // A wake-up that is left out counts as one that found a sleeper.
     if (machine.wake_dropped(s)) return static_cast<Result>(1);
     return W::wake(atom, channels);
   }

@@ -46,7 +46,8 @@ class quiescence {
   };
 
  public:
-  // A thread's registration. That thread makes, uses and ends it, before the domain ends.
+  // A thread's registration, which only that thread may make, use and end. It must end before the
+  // domain.
   class reader {
    public:
     explicit reader(quiescence& of) : of_(of), me_(of.add()) {}

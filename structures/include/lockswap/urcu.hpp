@@ -61,8 +61,8 @@ inline constexpr registered_t registered{};
 template <class Flavour>
 class urcu_domain {
  public:
-  // A thread's registration. That thread makes, uses and ends it, before the domain ends. A
-  // thread's first one registers it with liburcu, and its last one unregisters it.
+  // A thread's registration, which only that thread may make, use and end. It must end before the
+  // domain. A thread's first one registers it with liburcu, and its last one unregisters it.
   class reader {
    public:
     explicit reader(urcu_domain& of) : of_(of), registers_(true) {

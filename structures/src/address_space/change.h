@@ -11,7 +11,8 @@ enum class Change : std::uint8_t { map, unmap, protect, discard, brk, grow, fork
 inline constexpr std::size_t kChanges = 7;
 
 struct Allowed {
-  // May add and remove regions; otherwise only change bounds and protections in place.
+  // The operation may add and remove regions. Otherwise it may only change bounds and protections
+  // in place.
   bool structure;
   std::uint64_t first, last;  // no fault is in these pages, so tables without others may be removed
 };

@@ -114,7 +114,8 @@ class basic_ldu_logs {
   };
 
  public:
-  // A thread's registration. That thread makes, uses and ends it, before the logs end.
+  // A thread's registration, which only that thread may make, use and end. It must end before the
+  // logs.
   class thread {
    public:
     explicit thread(basic_ldu_logs& of)

@@ -41,8 +41,8 @@ class PerVma : public UnderRwLock<M, RcuIndex<M>> {
       Region<M>* r = index_.floor(h, page);
       if (r != nullptr) {
         std::uint64_t holders = r->holders.load(relaxed);  // relaxed: a guess
-        // acquire: pairs with the release in hide; its number. The space's number of that operation
-        // comes with it, so the load below can't return an older one.
+        // acquire: pairs with the release in hide; its number. It also brings the space's number
+        // that the operation had, so the load below can't return an older one.
         if (holders != kWriter && r->holders.compare_exchange(holders, holders + 1, acquire)) {
           // acquire: pairs with the release in show; which regions are gone.
           const bool locked = r->count.load(relaxed) == number_.load(acquire);
