@@ -12,7 +12,6 @@
 #include "platform/clock.h"
 #include "platform/native.h"
 #include "platform/object_layout.h"
-#include "platform/step_aside.h"
 #include "platform/system_mutex.h"
 #include "posix/condvar.h"
 #include "wait/park.h"
@@ -67,14 +66,21 @@ class CondTable {
 
   static int wait_until(pthread_cond_t* c, pthread_mutex_t* m, const Deadline* deadline) noexcept {
     if (deadline != nullptr && !is_valid_time(deadline->at)) return EINVAL;
-    if (is_glibcs(c)) return wait_for_glibcs(c, m, deadline);
+    Waiter waiter(m);
+    if (is_glibcs(c) && !waiter.is_ours()) {
+      const CondOps& system = Layout::system();
+      return deadline == nullptr ? system.wait(c, m)
+                                 : system.clockwait(c, m, deadline->clock, &deadline->at);
+    }
     const DeferredCancellation deferred;
     CancellableSleep sleep;
-    Waiter waiter(m);
     const auto unlock = [&waiter] { return waiter.unlock(); };
     const auto lock = [&waiter](bool is_awake) { return waiter.lock(is_awake); };
+    // With a mutex of ours glibc can't wait: it would release the mutex by its own code.
     const NativeCond::Outcome o =
-        state(c).wait(waiter.key(), sleep, deadline, unlock, lock, waiter.priority());
+        is_glibcs(c)
+            ? NativeCond::wait_shortly(sleep, deadline, unlock, lock)
+            : state(c).wait(waiter.key(), sleep, deadline, unlock, lock, waiter.priority());
     if (o.cancelled) sleep.go_on();
     return o.error;
   }
@@ -100,25 +106,6 @@ class CondTable {
     if (is_glibcs(c)) return Layout::system().broadcast(c);
     state(c).broadcast();
     return 0;
-  }
-
-  // A process-shared condition variable. With a mutex of ours glibc can't wait, because it would
-  // release the mutex by its own code. POSIX allows spurious wake-ups, so this wait ends soon.
-  static int wait_for_glibcs(pthread_cond_t* c, pthread_mutex_t* m,
-                             const Deadline* deadline) noexcept {
-    const CondOps& system = Layout::system();
-    Waiter waiter(m);
-    if (!waiter.is_ours()) {
-      return deadline == nullptr ? system.wait(c, m)
-                                 : system.clockwait(c, m, deadline->clock, &deadline->at);
-    }
-    constexpr long kSoon = 1'000'000;  // ns
-    if (const int error = waiter.unlock(); error != 0) return error;
-    nap(kSoon);
-    const int error = waiter.lock(false);
-    if (error != 0) return error;
-    pthread_testcancel();
-    return deadline != nullptr && has_passed(*deadline) ? ETIMEDOUT : 0;
   }
 
  public:

@@ -79,7 +79,9 @@ class Condvar {
                const Lock& lock, std::uint32_t priority = kOwnPriority) noexcept {
     adopt();
     const std::uint64_t process = P::process();
-    const Handle me = Nodes::take();
+    const Handle me = Nodes::try_take();
+    if (me == 0) [[unlikely]]
+      return wait_shortly(sleep, deadline, unlock, lock);
     Node& node = Nodes::at(me);
     const bool has_company = join_list(me, mutex, priority);
 
@@ -110,6 +112,23 @@ class Condvar {
     } else {
       Nodes::give(me);
     }
+    return o;
+  }
+
+  // The same for a thread that nothing can wake: memory for its node is refused, or the object is
+  // the system's. POSIX lets a wait end for no reason, so this one ends soon. Meanwhile others get
+  // the mutex, and may give nodes back.
+  template <class Sleep, class Unlock, class Lock>
+  static Outcome wait_shortly(Sleep& sleep, const Deadline* deadline, const Unlock& unlock,
+                              const Lock& lock) noexcept {
+    constexpr unsigned kLongNap = 64;  // a round of step_aside
+    Outcome o;
+    o.error = unlock();
+    if (o.error != 0) return o;
+    o.cancelled = sleep.is_cancelled();
+    if (!o.cancelled) P::step_aside(kLongNap);
+    o.error = lock(false);
+    if (o.error == 0 && deadline != nullptr && P::passed(*deadline)) o.error = ETIMEDOUT;
     return o;
   }
 

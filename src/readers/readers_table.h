@@ -25,7 +25,7 @@ struct ReadersTable {
   // Where the calling thread publishes itself for `key`: always the same slot, so that a thread
   // finds the line in its cache. The paper's choice: Mix32 of Steele, Lea, Flood, "Fast splittable
   // pseudorandom number generators" (OOPSLA 2014), over lock address and thread identity.
-  // The thread remembers the last one, and some before it: hashing takes longer than looking. (A
+  // The thread remembers the last one, and kRecent before it: hashing takes longer than looking. (A
   // signal handler may mix the two words up: any slot is right, since a hold remembers its own.)
   // A token is the slot's index plus 1.
   [[gnu::always_inline]] std::size_t token_of(std::uint64_t key) const noexcept {
@@ -37,8 +37,8 @@ struct ReadersTable {
     return last.token;
   }
 
-  // A thread forgets what it knew of a key when it comes to another one at this distance.
-  static constexpr std::uint64_t kForgets = std::uint64_t{16} << 6;
+  // Keys share a place by their addresses: the next one that has the same is kRecent lines away.
+  static constexpr std::uint64_t kRecent = 16, kLine = 64;
 
  private:
   struct Known {
@@ -46,11 +46,11 @@ struct ReadersTable {
     std::size_t token;
   };
   struct Recent {
-    Known known[kForgets >> 6];
+    Known known[kRecent];
   };
 
   [[gnu::always_inline]] std::size_t recent_token_of(std::uint64_t key) const noexcept {
-    Known& known = P::template local<Recent>().known[key % kForgets >> 6];
+    Known& known = P::template local<Recent>().known[key / kLine % kRecent];
     if (known.key != key) [[unlikely]] {
       known.token = std::size_t{hash(key) & mask} + 1;
       known.key = key;

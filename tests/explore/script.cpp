@@ -455,7 +455,8 @@ std::uint64_t identity_for(const ReadersTable<Explored>& table, std::uint64_t ke
   if (auto it = known.find(slot); it != known.end()) return it->second;
   for (std::uint64_t id = 1;; ++id) {
     Explored::identities[Machine::kMain] = id;
-    table.token_of(key + table.kForgets);  // the thread remembers keys: let it forget ours
+    // The thread remembers keys: let it forget ours.
+    table.token_of(key + table.kRecent * table.kLine);
     if (table.token_of(key) == static_cast<std::size_t>(slot) + 1) return known[slot] = id;
   }
 }

@@ -139,6 +139,12 @@ def test_deadlines_are_kept_without_memory() -> None:
     for_each(some(RWLOCKS, 8), lambda name: run("limits", "late", timeout=60, LOCKSWAP_RWLOCK=name))
 
 
+def test_conditions_are_waited_for_without_memory() -> None:
+    """A wait whose node is refused ends for no reason, instead of keeping the mutex from the others."""
+    chosen = [{"LOCKSWAP_MUTEX": "auto"}, {"LOCKSWAP_COND": "own"}]
+    for_each(chosen, lambda variables: run("limits", "waiters", 1200, timeout=120, **variables))
+
+
 def test_a_fifth_hold_without_a_record_can_be_read_again() -> None:
     names = [name for name, lock in RWLOCKS.items() if "recursive-read" in lock["capabilities"]]
     for_each(names, lambda name: run("limits", "fifth", timeout=20, LOCKSWAP_RWLOCK=name))

@@ -5,6 +5,7 @@
 //   limits starved MS KIND    64 threads take 64 locks each while the system refuses memory for MS
 //                             milliseconds; then it gives some. KIND: read, write, mutex
 //   limits late               waits with a deadline, while another thread has used up all memory
+//   limits waiters N          so many threads wait for a condition, and the system refuses memory
 //   limits fifth              a thread reads four locks, and a fifth one twice while a writer waits
 //   limits many N             so many locks that are alive at once, each used
 #include <errno.h>
@@ -188,6 +189,79 @@ static int late(void) {
   return 0;
 }
 
+// --- conditions while there is no memory
+
+static pthread_mutex_t hall = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t doors = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+static int inside, open_now;
+
+static void* waits_inside(void* in_time) {
+  pthread_barrier_wait(&ready);
+  NEED(pthread_mutex_lock(&hall) == 0);
+  ++inside;
+  while (!open_now) {
+    struct timespec at;
+    clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_sec += 3600;
+    NEED((in_time != NULL ? pthread_cond_timedwait(&doors, &hall, &at)
+                          : pthread_cond_wait(&doors, &hall)) == 0);
+  }
+  --inside;
+  NEED(pthread_mutex_unlock(&hall) == 0);
+  return NULL;
+}
+static void* is_cancelled_inside(void* unused) {
+  pthread_barrier_wait(&ready);
+  NEED(pthread_mutex_lock(&hall) == 0);
+  pthread_cleanup_push((void (*)(void*))pthread_mutex_unlock, &hall);
+  for (;;)
+    NEED(pthread_cond_wait(&never, &hall) == 0);
+  pthread_cleanup_pop(0);
+  return unused;
+}
+static void* pauses(void* unused) {
+  sleep_ms(600000);
+  return unused;
+}
+static void cancel(pthread_t thread) {
+  void* result;
+  NEED(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
+  NEED(result == PTHREAD_CANCELED);
+}
+static int waiters(long n) {
+  cancel(start_thread(pauses, NULL));  // glibc loads a library for the first one
+  pthread_t* threads = calloc((size_t)n, sizeof *threads);
+  NEED(threads != NULL && pthread_barrier_init(&ready, NULL, (unsigned)n + 2) == 0);
+  for (long t = 0; t < n; ++t)
+    threads[t] = start_thread(waits_inside, (void*)(t % 2));
+  const pthread_t cancelled = start_thread(is_cancelled_inside, NULL);
+  begin_shortage();
+  pthread_barrier_wait(&ready);
+  for (int all = 0; !all; sleep_ms(10)) {
+    NEED(pthread_mutex_lock(&hall) == 0);
+    all = inside == n;
+    NEED(pthread_mutex_unlock(&hall) == 0);
+  }
+  // A deadline passes, and a thread is cancelled, where no waiter can be added.
+  struct timespec at = {0, 0};
+  NEED(pthread_mutex_lock(&hall) == 0);
+  NEED(pthread_cond_timedwait(&never, &hall, &at) == ETIMEDOUT);
+  NEED(pthread_mutex_unlock(&hall) == 0);
+  cancel(cancelled);
+  NEED(pthread_mutex_lock(&hall) == 0);
+  open_now = 1;
+  NEED(pthread_cond_broadcast(&doors) == 0);
+  NEED(pthread_mutex_unlock(&hall) == 0);
+  for (long t = 0; t < n; ++t)
+    pthread_join(threads[t], NULL);
+  NEED(inside == 0);
+  NEED(pthread_cond_destroy(&doors) == 0 && pthread_cond_destroy(&never) == 0);
+  NEED(pthread_mutex_destroy(&hall) == 0);
+  free(threads);
+  return 0;
+}
+
 // --- a hold that cannot be recorded
 
 static pthread_rwlock_t four[4], fifth_lock;
@@ -250,6 +324,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "allocates") == 0) return allocates(n);
   if (strcmp(what, "starved") == 0) return starved(n);
   if (strcmp(what, "late") == 0) return late();
+  if (strcmp(what, "waiters") == 0) return waiters(n);
   if (strcmp(what, "fifth") == 0) return fifth();
   if (strcmp(what, "many") == 0) return many(n);
   return 2;

@@ -52,7 +52,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
       const std::uint32_t priority = own_priority();
       if (priority != 0) request.make();  // at once, as a real-time waiter that isn't the head
       if (prepare_to_sleep(request.is_made(), priority, keeps)) return true;
-      if (priority != 0) keeps = kRealTime;
+      keeps |= flag_for(priority);
       const bool woken = sleep_as_head(request.sleeps_until(deadline));
       if (take_as_head(keeps)) return true;
       if (woken) {
@@ -61,7 +61,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
         if (W::kParks && !request.is_made() && keeps == 0) back_off_until(request.backs_off());
         continue;
       }
-      if (deadline != nullptr && P::passed(*deadline)) return give_up(keeps);
+      if (has_passed(deadline)) return give_up(keeps);
       if (request.timed_out()) end_phase();
     }
   }
@@ -72,34 +72,33 @@ class EventualHead : protected EventualFlags<P, Layout> {
     unsigned rechecks = 0;
     for (bool late = false;;) {
       check_word();
-      Value v = word_.load(relaxed);  // the compare-exchanges decide
-      for (;;) {
-        if (head_may_take(v)) {
-          // Even past the head waiter, which requests again. acquire: as in take_as_head.
-          const Value next = (v & ~(kHandOff | kFailedTries)) | kLocked | keeps;
-          if (word_.compare_exchange(v, next, acquire)) return true;
-        } else if (late) {
+      switch (become_real_time_waiter(keeps, late)) {
+        case Next::holder:
+          return true;
+        case Next::head:
+          return wait_as_head(deadline);
+        case Next::nobody:
           return false;
-        } else if ((v & kHasHead) == 0) {
-          // relaxed: nothing is handed on. The lock is busy, so its release finds the head waiter.
-          if (word_.compare_exchange(v, v | kHasHead | keeps, relaxed))
-            return wait_as_head(deadline);
-        } else {
-          note_priority(own_priority(), v);
-          // relaxed: nothing is handed on.
-          if ((v & kRequests) == kRequests || word_.compare_exchange(v, v | kRequests, relaxed))
-            break;
-        }
+        case Next::sleeper:
+        case Next::real_time_waiter:
+          break;
       }
       const auto may_go_on = [](Value now) { return head_may_take(now) || (now & kRealTime) == 0; };
       // Like queued threads it rechecks: another waiter that was woken may have been stopped.
       const Deadline until = within(deadline, recheck_after(rechecks));
       // relaxed: the compare-exchange that takes the lock acquires.
       const bool woken = W::sleep(word_, relaxed, 0, kWordChannel, &until, may_go_on);
-      late = !woken && deadline != nullptr && P::passed(*deadline);
+      late = !woken && has_passed(deadline);
       rechecks = woken ? 0 : rechecks + 1;
       keeps = kRealTime;
     }
+  }
+
+  // What a waiting thread has become when it has looked at the word; nobody: it has given up.
+  enum class Next : std::uint8_t { holder, head, real_time_waiter, sleeper, nobody };
+
+  static bool has_passed(const Deadline* deadline) noexcept {
+    return deadline != nullptr && P::passed(*deadline);
   }
 
   // Returns the calling thread's real-time priority, or 0 if it has no such policy.
@@ -257,6 +256,30 @@ class EventualHead : protected EventualFlags<P, Layout> {
     }
   }
 
+  static Value flag_for(std::uint32_t priority) noexcept { return priority != 0 ? kRealTime : 0; }
+
+  // A step of wait_as_real_time.
+  Next become_real_time_waiter(Value keeps, bool late) noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchanges decide
+    for (;;) {
+      if (head_may_take(v)) {
+        // Even past the head waiter, which requests again. acquire: as in take_as_head.
+        const Value next = (v & ~(kHandOff | kFailedTries)) | kLocked | keeps;
+        if (word_.compare_exchange(v, next, acquire)) return Next::holder;
+      } else if (late) {
+        return Next::nobody;
+      } else if ((v & kHasHead) == 0) {
+        // relaxed: nothing is handed on. The lock is busy, so its release finds the head waiter.
+        if (word_.compare_exchange(v, v | kHasHead | keeps, relaxed)) return Next::head;
+      } else {
+        note_priority(own_priority(), v);
+        // relaxed: nothing is handed on.
+        if ((v & kRequests) == kRequests || word_.compare_exchange(v, v | kRequests, relaxed))
+          return Next::real_time_waiter;
+      }
+    }
+  }
+
   // Returns false if nobody has woken it until then.
   bool sleep_as_head(const Deadline& until) noexcept {
     const auto may_go_on = [](Value v) {
@@ -299,7 +322,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
   // Sets the flags of a head waiter that sleeps. Returns true if it has the lock instead.
   bool prepare_to_sleep(bool requests, std::uint32_t priority, Value keeps) noexcept {
     const Value flags =
-        (requests ? kHandOff : 0) | (W::kParks ? kHeadSleeps : 0) | (priority != 0 ? kRealTime : 0);
+        (requests ? kHandOff : 0) | (W::kParks ? kHeadSleeps : 0) | flag_for(priority);
     Value v = word_.load(relaxed);  // the compare-exchange decides
     for (;;) {
       if (head_may_take(v)) {

@@ -55,7 +55,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
       Head::kQueueChannel, Head::kSleepers, Head::kWaiter, Head::kWaiters, Head::kWaking,
       Head::kWordChannel, Head::more_, Head::needs_waker, Head::wait_as_head,
       Head::wait_as_real_time, Head::wakes_, Head::word_;
-  using typename Head::Value;
+  using typename Head::Next, typename Head::Value;
 
   // --- acquiring
 
@@ -217,7 +217,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
         // that the time of the last hand-off is seen (rest_of_ration).
         if (word_.compare_exchange(v, v | kHasHead, acquire)) return wait_as_head(deadline);
       } else if ((v & kWaiters) == kWaiters) {
-        if (deadline != nullptr && P::passed(*deadline)) return false;
+        if (Head::has_passed(deadline)) return false;
         P::step_aside(round++);
       } else {
         // release: pairs with the acquire in designate_waker, so that `wakes` was loaded before it
@@ -236,19 +236,17 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
 
   // Called by a thread that had loaded `wakes` before it counted itself.
   bool wait_in_queue(std::uint32_t wakes, const Deadline* deadline) noexcept {
-    bool was_reserved = false;  // at the last recheck
     std::uint32_t channel = kQueueChannel;
-    for (unsigned rechecks = 0;;) {
-      const std::uint64_t recheck_in = Head::recheck_after(was_reserved ? 0 : rechecks);
-      const Parked parked = sleep_in_queue(wakes, channel, within(deadline, recheck_in));
+    for (Rechecks rechecks;;) {
+      const Parked parked = sleep_in_queue(wakes, channel, within(deadline, rechecks.next_in()));
       const bool was_woken = parked != Parked::timed_out;
       if (parked == Parked::woken) channel = kAgainChannel;
-      if (!was_woken && deadline != nullptr && P::passed(*deadline)) return leave_queue();
-      rechecks = was_woken ? 0 : rechecks + 1;
+      if (!was_woken && Head::has_passed(deadline)) return leave_queue();
+      rechecks.begins(was_woken);
       // Before the word: a wake-up that comes later changes it, so that the next sleep does not
       // begin. acquire: pairs with designate_waker.
       wakes = wakes_.load(acquire);
-      switch (recheck(was_reserved && !was_woken, was_reserved)) {
+      switch (recheck(rechecks)) {
         case Next::holder:
           return true;
         case Next::head:
@@ -256,9 +254,9 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
         case Next::real_time_waiter:
           return wait_as_real_time(deadline);
         case Next::sleeper:
+        case Next::nobody:
           break;
       }
-      if (was_woken) was_reserved = false;
     }
   }
   Parked sleep_in_queue(std::uint32_t wakes, std::uint32_t channel, const Deadline& end) noexcept {
@@ -269,9 +267,22 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
       if (parked != Parked::interrupted) return parked;  // that is no wake-up
     }
   }
-  // What a queued thread becomes when it has rechecked.
-  enum class Next : std::uint8_t { holder, head, real_time_waiter, sleeper };
-  Next recheck(bool takes_reserved, bool& is_reserved) noexcept {
+  // What a queued thread remembers from one recheck to the next.
+  class Rechecks {
+   public:
+    std::uint64_t next_in() const noexcept {
+      return Head::recheck_after(finds_reserved_ ? 0 : without_wake_);
+    }
+    void begins(bool was_woken) noexcept { without_wake_ = was_woken ? 0 : without_wake_ + 1; }
+    // Returns whether the lock was reserved at the last one already, and no wake-up came since.
+    bool may_take_reserved() const noexcept { return finds_reserved_ && without_wake_ != 0; }
+    void found(bool is_reserved) noexcept { finds_reserved_ = is_reserved && without_wake_ != 0; }
+
+   private:
+    unsigned without_wake_ = 0;  // how many there were in a row
+    bool finds_reserved_ = false;
+  };
+  Next recheck(Rechecks& rechecks) noexcept {
     Value v = word_.load(relaxed);  // the compare-exchanges decide
     for (;;) {
       check_word();
@@ -281,17 +292,21 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
       } else if ((v & kHasHead) == 0) {
         // acquire: as in take_place.
         if (word_.compare_exchange(v, out | kHasHead, acquire)) return Next::head;
-      } else if (takes_reserved && (v & kBusy) == 0) {
+      } else if (rechecks.may_take_reserved() && (v & kBusy) == 0) {
         if (take_reserved(v, out)) return Next::holder;
       } else if (is_real_time()) {
         // relaxed: nothing is handed on; as in leave_queue.
         if (word_.compare_exchange(v, out, relaxed)) return Next::real_time_waiter;
-      } else if ((v & kWaking) == 0 || word_.compare_exchange(v, v & ~kWaking, relaxed)) {
-        // relaxed: the head waiter is there, so that nobody else has to be woken.
-        is_reserved = (v & kBusy) == 0;
+      } else if (clear_waking(v)) {
+        rechecks.found((v & kBusy) == 0);
         return Next::sleeper;
       }
     }
+  }
+  // Clears kWaking. Returns false if the word isn't v any more.
+  bool clear_waking(Value& v) noexcept {
+    // relaxed: the head waiter is there, so that nobody else has to be woken.
+    return (v & kWaking) == 0 || word_.compare_exchange(v, v & ~kWaking, relaxed);
   }
 
   // Called when the deadline has passed. Returns true if the lock was free, and is held now.

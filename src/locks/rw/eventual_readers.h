@@ -94,7 +94,7 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
         if (as_at_first(deadline, room)) end = P::due(*deadline);
         continue;
       }
-      if (requests || (deadline != nullptr && P::passed(*deadline))) break;
+      if (requests || Queue::has_passed(deadline)) break;
       requests = true;
     }
     attempt = EventualAttempt::again(attempt);
