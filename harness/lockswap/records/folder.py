@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lockswap.base.errors import UserError, cannot_write
+from lockswap.base.text import as_word
 from lockswap.records import durable
 from lockswap.records.row import COLUMNS, COUNT_COLUMNS, MACHINE, METRIC, NUMBER_COLUMNS, TEXT_COLUMNS, Row
 
@@ -38,7 +39,7 @@ class Folder:
         if (self.path / "campaign.toml").exists():
             raise UserError(
                 f"{self.path} has a campaign already; choose another --name or --out, "
-                f"or go on with --resume {self.path}"
+                f"or go on with --resume {as_word(self.path)}"
             )
         make_folder(self.path)
 
@@ -97,6 +98,8 @@ class Folder:
             data = tomllib.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise UserError(f"{self.path} is neither a campaign nor a profile: it has no campaign.toml") from None
+        except NotADirectoryError:
+            raise UserError(f"{self.path} is a file; give the folder of a campaign or profile") from None
         except (OSError, ValueError) as error:  # the second: of its text or its TOML
             raise UserError(f"{file}: {error}") from error
         _check_schema(file, data)
