@@ -97,6 +97,9 @@ class Folder:
         try:
             data = tomllib.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
+            if any(self.path.glob("*.lockprof")):
+                how = f"'lockswap report {as_word(self.path)}' shows it"
+                raise UserError(f"{self.path} has a profile and no campaign; {how}") from None
             raise UserError(f"{self.path} is neither a campaign nor a profile: it has no campaign.toml") from None
         except NotADirectoryError:
             raise UserError(f"{self.path} is a file; give the folder of a campaign or profile") from None
@@ -174,6 +177,8 @@ def make_folder(path: Path) -> None:
 def _check_schema(file: Path, data: Mapping[str, Any]) -> None:
     if not isinstance(data, Mapping):
         raise UserError(f"{file} is damaged: it has no keys")
+    if "schema" not in data:
+        raise UserError(f"{file} is damaged: it has no schema; restore it, or measure again")
     if data.get("schema") not in READABLE:
         known = " and ".join(map(str, READABLE))
         raise UserError(f"{file} has schema {data.get('schema')}; this lockswap reads schemas {known}")
