@@ -145,6 +145,8 @@ def be_the_command(words: list[str], env: dict[str, str], cwd: str, files: list[
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
+    # The server's own may be a file, in which one can seek.
+    sys.stdout = os.fdopen(1, "w", closefd=False, encoding=sys.stdout.encoding, errors=sys.stdout.errors)
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lockswap.base.errors import UNWRITABLE, NoCommand, Stopped, UserError, cannot_write
+from lockswap.base.errors import UNWRITABLE, NobodyReads, NoCommand, Stopped, UserError, cannot_write
 from lockswap.shell import VARIABLE
 
 if TYPE_CHECKING:
@@ -26,9 +27,12 @@ def main(argv: list[str] | None = None) -> int:
 
         scripts.answer()
         completers.attach(cli)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a program's name may have bytes that the terminal's encoding lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with _hearing_signals():
             status = cli.main(args=argv, prog_name="lockswap", standalone_mode=False)
+            sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except UserError as error:
         print(f"lockswap: {error}", file=sys.stderr)
@@ -39,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         where = context.command_path if context else _named(cli, sys.argv[1:] if argv is None else argv)
-        message = error.format_message().rstrip(".").replace("\n", " ")
+        message = _plain(error.format_message().rstrip(".").replace("\n", " "))
         print(f"lockswap: {message}; see '{where} --help'", file=sys.stderr)
         return 2
     except (click.Abort, KeyboardInterrupt) as error:
@@ -48,9 +52,9 @@ def main(argv: list[str] | None = None) -> int:
         how = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
         print(f"lockswap: {how}", file=sys.stderr)
         return 128 + number
-    except BrokenPipeError:  # `lockswap list | head`
-        sys.stderr.close()
-        return 141
+    except (NobodyReads, BrokenPipeError):  # `lockswap list | head`
+        _write_no_more()
+        return 128 + signal.SIGPIPE
     except OSError as error:
         if error.errno not in UNWRITABLE:
             raise
@@ -74,6 +78,20 @@ def _hearing_signals() -> Iterator[None]:
     finally:
         for number in numbers:
             signal.signal(number, signal.SIG_DFL)
+
+
+def _write_no_more() -> None:
+    """Else Python would write what is left at its end, and complain."""
+    with contextlib.suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.dup2(null, sys.stderr.fileno())
+        os.close(null)
+
+
+def _plain(message: str) -> str:
+    """Without the names of click's types."""
+    return message.replace("a valid integer range", "a whole number").replace("a valid float range", "a number")
 
 
 def _named(command: click.Command, words: list[str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path as _Path
 import click
 
 from lockswap.base.duration import Duration
-from lockswap.base.errors import UserError
+from lockswap.base.errors import FIND, UserError
 from lockswap.base.version import VERSION
 from lockswap.campaign import request
 from lockswap.campaign.headings import HeadedCommand, HeadedGroup, HeadedOption
@@ -16,6 +16,18 @@ from lockswap.run.stats_option import StatsOption, WithStats
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 PASS_ON = {"ignore_unknown_options": False, "allow_interspersed_args": False}
 
+
+class _Pid(click.IntRange):
+    """A process's number; people often give its name."""
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            raise UserError(f"'{value}' is no process's number; {FIND}") from None
+
+
+PID = _Pid(1)
 
 # Options and arguments of several commands.
 _preload = click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
@@ -261,7 +273,7 @@ def _nothing_beside_resume(options: dict[str, object]) -> None:
     for parameter in _given():
         # A cluster's address may have changed.
         if parameter.name in options and parameter.name != "scheduler":
-            what = parameter.opts[0] if isinstance(parameter, click.Option) else "the command"
+            what = parameter.opts[0] if isinstance(parameter, click.Option) else f"the {parameter.name}"
             raise UserError(f"--resume takes its settings from the campaign: drop {what}")
 
 
@@ -275,6 +287,13 @@ def _given() -> list[click.Parameter]:
         # click before 8.2 says that of an argument without a word, too.
         and context.params.get(parameter.name, ()) not in ((), None)
     ]
+
+
+def _for_papers() -> dict[str, str]:
+    """What the installation says, for the help of `paper`."""
+    from lockswap.base.paths import Paths
+
+    return {request.DEFAULT_FOLDER: Paths.find().workload_results_in_words}
 
 
 _MODEL = "On a machine that you don't have"
@@ -297,7 +316,7 @@ def _model_figure(options: dict[str, object], machine: str, draws: int) -> int:
 @cli.command(
     "paper",
     cls=HeadedCommand,
-    words=_compared_by_default,
+    words=_for_papers,
     context_settings=SETTINGS,
     short_help="Measure a paper's figure here.",
 )
@@ -613,7 +632,7 @@ def fuzz_command(delay: int | None, budget: float | None, command: tuple[str, ..
     metavar="DIR",
     help="Write profile.html, profile.json, stacks for pprof and speedscope, and a trace for Perfetto to DIR.",
 )
-@click.option("--pid", type=click.IntRange(1), metavar="PID", help="Profile a running process instead of a command.")
+@click.option("--pid", type=PID, metavar="PID", help="Profile a running process instead of a command.")
 @click.option("--seconds", type=click.FloatRange(0.1), metavar="S", help="With --pid: for S seconds.  [default: 10]")
 @_rwlock
 @_mutex
@@ -679,7 +698,7 @@ def profile_command(
 @click.option(
     "--current", "with_current", is_flag=True, help="Also show where threads are now. This uses gdb, which stops them."
 )
-@click.argument("pid", type=click.IntRange(1), metavar="PID")
+@click.argument("pid", type=PID, metavar="PID")
 def why_command(as_json: bool, with_current: bool, pid: int) -> int:
     """Show why a program hangs: which thread holds which lock, which threads wait for it, since when and where, and
     whether they wait for each other in a cycle.
@@ -711,7 +730,7 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
 @click.option(
     "--count", type=click.IntRange(1), metavar="N", help="End after N tables. Default: when the program ends."
 )
-@click.argument("pid", type=click.IntRange(1), metavar="PID")
+@click.argument("pid", type=PID, metavar="PID")
 def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     """Show every second which locks a running program's threads wait for, and where they are released. If the program
     was started with `lockswap profile`, or with LOCKSWAP_PROFILE, all its lock calls are counted. With
@@ -1195,15 +1214,16 @@ def policy_group() -> None:
 @policy_group.command("check", context_settings=PASS_ON, short_help="Run a program and show what each rule matched.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @_preload_first
-@click.argument("rules", metavar="FILE")
+@click.argument("rules", metavar="FILE|NAME|RULE")
 @_command
 def policy_check_command(as_json: bool, preload_first: tuple[str, ...], rules: str, command: tuple[str, ...]) -> int:
-    """Run a program with a policy, which is a file or a rule in quotes, and show on stderr which locks each rule
-    matched and where the program initialises them or first uses them. The exit status is the program's own.
+    """Run a program with a policy, and show on stderr which locks each rule matched and where the program initialises
+    them or first uses them. The exit status is the program's own.
 
     \b
     lockswap policy check rules.txt -- ./server --port 8080
     lockswap policy check 'module=libcrypto.so.3 rwlock=bravo-ba' -- openssl speed sha256
+    lockswap policy check libcrypto -- openssl speed sha256     a policy that comes with lockswap
 
     Locks that no rule matched are listed too, with the call sites that a new rule can name.
     """
@@ -1265,7 +1285,7 @@ def doctor_command(as_json: bool, words: tuple[str, ...]) -> int:
 
 
 @cli.command("off", context_settings=SETTINGS, short_help="Make a running program use glibc's locks from now on.")
-@click.argument("pid", type=click.IntRange(1), metavar="PID")
+@click.argument("pid", type=PID, metavar="PID")
 def off_command(pid: int) -> int:
     """Switch lockswap off in a running process: locks that are first used from now on are glibc's. Locks in use stay as
     they are until they are destroyed, and so do condition variables, which work with both kinds of mutexes. Only a

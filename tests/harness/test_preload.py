@@ -132,6 +132,8 @@ def test_a_name_is_looked_up_as_the_loader_does(lockswap):
 )
 def test_a_wrong_one_is_refused_before_the_campaign(lockswap, repo, library, says):
     program = repo / "build/apps/rwbench"
+    before = one_line_error(lockswap.inside("run", "--rwlock", "ba", "--preload-first", library, "--", program))
+    assert before.startswith(f"lockswap: --preload-first {library}: ") and says in before
     assert says in one_line_error(lockswap.inside("run", "--rwlock", "ba", "--preload", library, "--", program))
     done = lockswap.inside("compare", "--out", "results/c", "--preload", library, "--", program, "1", "1")
     assert says in one_line_error(done)

@@ -219,6 +219,19 @@ def test_damaged_folders(lockswap, tmp_path, name, content, says):
     assert says in one_line_error(lockswap.inside("report", path))
 
 
+def test_a_profile_is_no_campaign(lockswap, tmp_path):
+    """It was called neither of both."""
+    (tmp_path / "1.0.lockprof").touch()
+    for asked in (["export", tmp_path], ["compare", "--resume", tmp_path]):
+        said = one_line_error(lockswap.inside(*asked))
+        assert said == f"lockswap: {tmp_path} has a profile and no campaign; 'lockswap report {tmp_path}' shows it"
+
+
+def test_an_emptied_file_is_damaged(lockswap, tmp_path):
+    (tmp_path / "campaign.toml").touch()
+    assert "campaign.toml is damaged: it has no schema" in one_line_error(lockswap.inside("report", tmp_path))
+
+
 def test_no_folder(lockswap):
     assert "neither a campaign nor a profile" in one_line_error(lockswap.inside("report", "/nonexistent"))
 

@@ -1,4 +1,4 @@
-"""`lockswap profile --diff`: what was made better or worse is named, and by how much."""
+"""`lockswap report A B` of two profiles: what was made better or worse is named, and by how much."""
 
 import copy
 import json

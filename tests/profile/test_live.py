@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "harness"))
 
 from lockswap.profile import why_text  # noqa: E402
-from lockswap.profile.live import Lock, Signal, State, Thread, Wait  # noqa: E402
+from lockswap.profile.live import Hold, Lock, Signal, State, Thread, Wait  # noqa: E402
 from lockswap.profile.names import Function  # noqa: E402
 
 COND = Lock("cond", 0x1000, "changed", True)
@@ -44,3 +44,17 @@ def test_a_wait_of_which_only_the_line_is_known_is_one_of_its_stack():
     said = why_text.as_text(State(1, "p", threads, {}, 0))
     assert "2 threads (w: 0, 1) have waited 7 ns to 9 ns for cond changed:" in said
     assert "Thread 2 (w) has waited 8 ns for cond changed:" in said
+
+
+def test_a_hold_is_as_old_as_its_own_thread_s_wait_alone():
+    """glibc's readers pass a writer that waits: none of them has held the lock since it came."""
+    table, other = Lock("rwlock", 0x2000, "table", True), Lock("mutex", 0x3000, "other", True)
+    hold = Hold(table, "shared", -1, Function("read"))
+    writer = Thread(2, "writer", "sleeps", wait=Wait(table, 0, "exclusive", 10**9, False, (Function("write"),)))
+    reader = Thread(1, "reader", "runs", holds=[hold])
+    said = why_text.as_text(State(1, "p", {1: reader, 2: writer}, {}, 0))
+    assert "held for reading by thread 1 (reader) taken at read" in said
+    assert "has waited 1.00 s for rwlock table" in said and "for at least" not in said
+    reader.wait, reader.state = Wait(other, 0, "exclusive", 10**6, False, (Function("read"),)), "sleeps"
+    said = why_text.as_text(State(1, "p", {1: reader, 2: writer}, {}, 0))
+    assert "held for reading by thread 1 (reader) for at least 1.00 ms, taken at read" in said

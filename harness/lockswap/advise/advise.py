@@ -14,6 +14,7 @@ from lockswap.advise.holds import Held
 from lockswap.advise.ran import Subject
 from lockswap.advise.trial import Arm, Metric, Trial
 from lockswap.base.errors import UserError
+from lockswap.base.files import check_can_be_written
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.findings import stats
@@ -51,9 +52,8 @@ def run(
     """Writes the policy to `out`, if there is one. Prints the advice on stdout."""
     if out.exists():
         raise UserError(f"-o {out}: it exists already; name another file")
-    if not out.absolute().parent.is_dir():
-        raise UserError(f"-o {out}: there is no folder '{out.absolute().parent}'; make it first")
-    first = extra_preload.resolve(preload_first)
+    check_can_be_written("-o", out)
+    first = extra_preload.first(preload_first)
     for warning in sanitizer.warnings(subject.words):
         _say(f"warning: {warning}")
     trial = Trial(paths.library, subject, Metric.asked_for(pattern, lower_is_better), first)

@@ -11,6 +11,7 @@ from pathlib import Path
 from lockswap.audit import elf, report, verdict
 from lockswap.audit.findings import Audit
 from lockswap.base.errors import UserError
+from lockswap.base.files import check_can_be_written
 from lockswap.base.paths import Paths
 from lockswap.run import children, extra_preload, passing_on, preload_order, program, sanitizer
 from lockswap.run.ended import Ended
@@ -33,12 +34,11 @@ def run(
     """Returns the program's exit status (128 + N after signal N), or FOUND."""
     path = program.resolve(command[0])
     library, reader = paths.audit_library, paths.audit_reader
-    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
-        raise UserError(f"--out {out}: not a file in a folder that exists; make the folder first")
-    if junit is not None and (junit.is_dir() or not junit.absolute().parent.is_dir()):
-        raise UserError(f"--junit {junit}: not a file in a folder that exists; make the folder first")
+    for option, file in (("--out", out), ("--junit", junit)):
+        if file is not None:
+            check_can_be_written(option, file)
     before, others = (
-        [*sanitizer.runtimes(command), *extra_preload.resolve(preload_first)],
+        [*sanitizer.runtimes(command), *extra_preload.first(preload_first)],
         extra_preload.resolve(preload),
     )
     hindrances = elf.hindrances(Path(path))

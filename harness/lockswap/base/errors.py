@@ -1,9 +1,13 @@
 """What a user did that cannot work. One line, which says what to do."""
 
 import errno
+import os
+import pwd
 from pathlib import Path
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+# How people find the number of a process.
+FIND = "`pgrep -a NAME` finds a program's"
 UNWRITABLE = (*_FULL, errno.EROFS, errno.EFBIG, errno.EIO)
 
 
@@ -21,9 +25,38 @@ class NoCommand(Exception):
     """No command was given; the help that is printed on stderr instead."""
 
 
+class NobodyReads(Exception):
+    """Whoever read the command's output has ended, as `head` does. click takes BrokenPipeError for a failure."""
+
+
 class Stopped(KeyboardInterrupt):
     """A signal that ends the command, as Ctrl-C does: what it started ends first."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
+
+
+def no_process(pid: int) -> UserError:
+    return UserError(f"there is no process {pid}; {FIND}")
+
+
+def may_not_be_inspected(pid: int) -> UserError:
+    """Says whose it is, and what would help this user."""
+    cure = "ask as that user or as root"
+    if os.geteuid() == 0:
+        cure = "root lacks the right here; in a container, ask from outside, or grant CAP_SYS_PTRACE"
+    return UserError(f"process {pid} belongs to {_owner(pid)} and may not be inspected; {cure}")
+
+
+def _owner(pid: int) -> str:
+    """By its status, as the folder of a process that may not be traced is root's."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
+    except OSError:
+        return "nobody any more"
+    uid = next((int(line.split()[1]) for line in lines if line.startswith("Uid:")), 0)
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"

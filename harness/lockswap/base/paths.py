@@ -97,10 +97,12 @@ class Paths:
         """Where campaigns go without --out, for the help."""
         if self.installed_commit is not None:
             return OUTSIDE_OF_A_CHECKOUT
-        return (
-            f"{OUTSIDE_OF_A_CHECKOUT} for a command or server of your own, results/NAME in lockswap's folder for "
-            "workloads"
-        )
+        of_workloads = self.workload_results_in_words
+        return f"{OUTSIDE_OF_A_CHECKOUT} for a command or server of your own, {of_workloads} for workloads"
+
+    @property
+    def workload_results_in_words(self) -> str:
+        return OUTSIDE_OF_A_CHECKOUT if self.installed_commit is not None else "results/NAME in lockswap's folder"
 
     @property
     def library(self) -> Path:

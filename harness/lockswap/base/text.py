@@ -1,7 +1,9 @@
 """Numbers and lists as people write them."""
 
 import math
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 
 # A verdict for the eye; the word stands beside it or in a key.
 SYMBOL = {"faster": "▲", "slower": "▼", "the same": "=", "can't tell": "?"}
@@ -95,3 +97,11 @@ def duration(seconds: float) -> str:
     if seconds >= 3600:
         return f"{seconds // 3600}:{seconds % 3600 // 60:02}:{seconds % 60:02}"
     return f"{seconds // 60}:{seconds % 60:02}"
+
+
+def as_word(path: Path | str) -> str:
+    """A path in a command that a message shows: a shell takes it for one word, and no command for an option."""
+    text = f"./{path}" if str(path).startswith("-") else str(path)
+    quoted = shlex.quote(text)
+    # The command stands between single quotes.
+    return quoted if quoted == text or set(text) & set('"$`\\!') else f'"{text}"'

@@ -15,12 +15,13 @@ from lockswap.base.choice import RANGE, Choice
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
-from lockswap.base.text import words
+from lockswap.base.text import as_word, words
 from lockswap.campaign import execution, figure_jobs, many, offer, probe, scan
 from lockswap.campaign.jobs import Choices, plan_jobs
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.request import Request
 from lockswap.campaign.time_estimate import TimeEstimate
+from lockswap.cluster.connection import NoCluster
 from lockswap.findings import gate, reading
 from lockswap.findings.advice import NO_PERF
 from lockswap.findings.findings import Findings
@@ -60,6 +61,9 @@ def run(request: Request, with_report: bool = True, verbose: bool = False) -> in
         if not request.scheduler:
             _look_first(plan, request)
         return _execute(plan, request, with_report, verbose)
+    except NoCluster:
+        folder.remove_unbegun()
+        raise
     except KeyboardInterrupt:
         return _interrupted(plan)
 
@@ -77,7 +81,7 @@ def resume(path: Path, with_report: bool = True, verbose: bool = False, schedule
     folder = Folder(path)
     about = folder.campaign()
     if about["finished"]:
-        raise UserError(f"the campaign in {path} is finished; 'lockswap report {path}' shows its report")
+        raise UserError(f"the campaign in {path} is finished; 'lockswap report {as_word(path)}' shows its report")
     if about["schema"] < SCHEMA:
         raise UserError(
             f"the campaign in {path} was started by an older lockswap, without a second run of 'none'; start a new one"
@@ -92,7 +96,8 @@ def resume(path: Path, with_report: bool = True, verbose: bool = False, schedule
     if plan.locks != about["locks"]:
         raise UserError(
             f"the campaign in {path} compares {words(about['locks'])}; this lockswap would go on with "
-            f"{words(plan.locks)}. 'lockswap report {path}' shows what is there; start a new campaign for the rest"
+            f"{words(plan.locks)}. 'lockswap report {as_word(path)}' shows what is there; start a new campaign for the "
+            "rest"
         )
     if plan.about.get("policies") != about.get("policies"):
         raise UserError(f"the campaign in {path} measured other rules than its policy files have now; start a new one")
@@ -115,7 +120,7 @@ def _look_first(plan: Plan, request: Request) -> None:
 def _interrupted(plan: Plan) -> int:
     """Before the runs, or while the report is made; `_execute` has a word for the runs themselves."""
     if plan.folder.campaign()["finished"]:
-        done = f"all runs are made, and 'lockswap report {console.short(plan.folder.path)}' makes the report"
+        done = f"all runs are made, and 'lockswap report {as_word(console.short(plan.folder.path))}' makes the report"
     else:
         done = f"'lockswap compare --resume {_resumed(plan)}' continues"
     print(f"lockswap: interrupted; {done}", file=sys.stderr)
@@ -130,7 +135,7 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
     numactl = _split(request.numactl)
     events = perf.usable_events()
     preload = extra_preload.resolve(request.preload)
-    first = extra_preload.resolve(request.preload_first)
+    first = extra_preload.first(request.preload_first)
     setup = Setup(
         paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload), tuple(first), policies
     )
@@ -296,7 +301,7 @@ def _execute(plan: Plan, request: Request, with_report: bool, verbose: bool) -> 
 
 def _resumed(plan: Plan) -> str:
     """What --resume needs to go on with it."""
-    where = console.short(plan.folder.path)
+    where = as_word(console.short(plan.folder.path))
     return f"{where} {many.RESUMED}" if many.ON_CLUSTER in plan.about else where
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from lockswap.base.choice import MUTEX, MUTEX_PTHREAD, NONE, PTHREAD, RWLOCK, Choice
 from lockswap.base.errors import UserError
-from lockswap.base.text import plural, words
+from lockswap.base.text import as_word, plural, words
 from lockswap.campaign.job import Job
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.rounds import Key, Rounds, Turn
@@ -81,7 +81,7 @@ class _Execution:
         if failure is not None:
             with contextlib.suppress(UserError):  # the disk is full; what campaign.toml says is still true
                 plan.write_about(False, self.notes)
-            resume = f"continue with 'lockswap compare --resume {plan.folder.path}'"
+            resume = f"continue with 'lockswap compare --resume {as_word(plan.folder.path)}'"
             raise UserError(f"{failure}; {resume}") from failure
         plan.write_about(finished, self.notes)
         return finished

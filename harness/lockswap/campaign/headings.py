@@ -1,10 +1,19 @@
 """Options and commands that stand under headings in --help."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import click
 
-from lockswap.base.errors import NoCommand
+from lockswap.base.errors import NobodyReads, NoCommand
+
+
+@contextmanager
+def _telling_a_closed_pipe() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise NobodyReads from error
 
 
 class HeadedOption(click.Option):
@@ -58,6 +67,14 @@ class HeadedGroup(Group):
     def __init__(self, *args, headings: Mapping[str, Sequence[str]], **settings) -> None:
         super().__init__(*args, **settings)
         self.headings = headings
+
+    def make_context(self, *args, **settings) -> click.Context:
+        with _telling_a_closed_pipe():  # --help
+            return super().make_context(*args, **settings)
+
+    def invoke(self, ctx: click.Context) -> object:
+        with _telling_a_closed_pipe():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, self.commands))

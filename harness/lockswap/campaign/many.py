@@ -8,7 +8,7 @@ from typing import Any
 import tomli_w
 
 from lockswap.base.errors import UserError
-from lockswap.base.text import words
+from lockswap.base.text import as_word, words
 from lockswap.base.version import VERSION
 from lockswap.campaign.parts import Part, Parts, merge
 from lockswap.campaign.plan import Plan
@@ -86,9 +86,8 @@ class _Campaign:
         finally:
             self._merge(finished)
         if problems:
-            raise UserError(
-                f"{words(problems)}; continue with 'lockswap compare --resume {self.plan.folder.path} {RESUMED}'"
-            )
+            how = f"--resume {as_word(self.plan.folder.path)} {RESUMED}"
+            raise UserError(f"{words(problems)}; continue with 'lockswap compare {how}'")
         return finished
 
     def _first_tasks(self) -> list[Task]:

@@ -101,6 +101,11 @@ def _job(request: Request, command: list[str], tested: Path, server: Server | No
             "--threads has several counts, but the command does not say where they go: write {threads} in it, "
             "as in -- ./prog --threads {threads}"
         )
+    if request.seconds and not _uses(line, "seconds"):
+        raise UserError(
+            "--seconds has no effect, since the command does not say where they go: write {seconds} in it, as in "
+            "-- ./prog --seconds {seconds}, or make it do more work"
+        )
     threads = tuple(request.threads or ((1, 2, 4, 8) if scales else (1,)))
     if request.quick and not request.threads:
         threads = quick_count(threads)

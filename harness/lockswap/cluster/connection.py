@@ -18,6 +18,10 @@ LOCAL = "local"
 _CONNECT_S = 10
 
 
+class NoCluster(UserError):
+    """Nothing was sent to a machine."""
+
+
 def _cure(paths: Paths) -> str:
     """How to get Dask, as an imperative."""
     if paths.in_wheel:
@@ -33,7 +37,7 @@ def _cure(paths: Paths) -> str:
 def client(address: str, threads: int = 1) -> Iterator[Any]:
     """Yields a Dask client for that scheduler. For LOCAL it starts a scheduler and a worker with that many threads."""
     if find_spec("distributed") is None:
-        raise UserError(
+        raise NoCluster(
             f"--scheduler needs the Python package distributed (Dask), which is missing: {_cure(Paths.find())}"
         )
     from distributed import Client, LocalCluster
@@ -52,7 +56,7 @@ def client(address: str, threads: int = 1) -> Iterator[Any]:
         try:
             found = Client(address, timeout=_CONNECT_S)
         except (OSError, ValueError) as error:
-            raise UserError(
+            raise NoCluster(
                 f"no Dask scheduler answers at '{address}' ({_first_line(error)}); start one with 'dask scheduler', or "
                 f"use --scheduler {LOCAL}"
             ) from error

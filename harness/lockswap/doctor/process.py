@@ -3,7 +3,7 @@
 import datetime
 from pathlib import Path
 
-from lockswap.base.errors import UserError
+from lockswap.base.errors import UserError, no_process
 from lockswap.base.paths import Paths
 from lockswap.base.process import folder_of
 from lockswap.base.text import plural
@@ -19,7 +19,7 @@ _MOST_NAMES = 4
 
 def findings(paths: Paths, pid: int) -> list[Finding]:
     if not Path(f"/proc/{pid}").is_dir():
-        raise UserError(f"there is no process {pid}; 'pgrep -a NAME' finds a program's")
+        raise no_process(pid)
     try:
         inside = Inside(pid)
     except UserError as error:

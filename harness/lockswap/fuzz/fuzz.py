@@ -161,7 +161,7 @@ def _search(
 
 def _environment(paths: Paths, request: Request) -> dict[str, str]:
     env = {key: value for key, value in clean_environment(os.environ).items() if not key.startswith("LOCKSWAP_")}
-    before = [*sanitizer.runtimes(request.command), *extra_preload.resolve(request.preload_first)]
+    before = [*sanitizer.runtimes(request.command), *extra_preload.first(request.preload_first)]
     others = extra_preload.resolve(request.preload)
     existing = env.get("LD_PRELOAD", "")
     env |= sanitizer.variables(env, request.command)

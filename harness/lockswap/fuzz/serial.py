@@ -67,7 +67,9 @@ def as_text(order: dict) -> list[str]:
         return ["lockswap fuzz: the steps of that run, which does not fail when they are played again:", *lines]
     turns, left = order["turns"], len(order["schedule"])
     fewer = f"{plural(turns, 'turn')} shortened to {left}" if left < turns else plural(turns, "turn")
-    lines.append(f"lockswap fuzz: this order, {fewer}, fails in {order['fails_again']} of {order['of']} more runs")
+    # Without turns each thread runs until it waits, as the line above says.
+    which = f"this order, {fewer}," if turns else "this order"
+    lines.append(f"lockswap fuzz: {which} fails in {order['fails_again']} of {order['of']} more runs")
     return ["lockswap fuzz: an order that fails:", *lines]
 
 

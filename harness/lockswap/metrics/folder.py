@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockswap.base.errors import UserError
+from lockswap.base.errors import UserError, may_not_be_inspected, no_process
 from lockswap.base.process import folder_of, has_ended
 from lockswap.metrics.record import SUFFIX, Record, UnreadableError, read
 
@@ -47,9 +47,9 @@ def mapped_by(pid: int) -> Path | None:
     try:
         maps = (folder_of(pid) / "maps").read_text(errors="surrogateescape")
     except FileNotFoundError as error:
-        raise UserError(f"there is no process {pid}; `pgrep -a NAME` finds a program's") from error
+        raise no_process(pid) from error
     except OSError as error:
-        raise UserError(f"process {pid} may not be looked at; ask as its user or as root") from error
+        raise may_not_be_inspected(pid) from error
     names = re.findall(rf" (/\S.*{re.escape(SUFFIX)})$", maps, re.MULTILINE)
     if not names:
         return None

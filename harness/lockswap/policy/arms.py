@@ -40,13 +40,20 @@ def texts(policies: Mapping[str, Path]) -> dict[str, str]:
     return {name: "\n".join(_rules(file)) for name, file in policies.items()}
 
 
-def _find(paths: Paths, text: str) -> Path:
+def found(paths: Paths, text: str) -> Path | None:
+    """A file, or a ready-made policy by its name; None: the text is neither."""
     file = Path(text).absolute()
-    if file.is_file():
-        return file
-    ready_made = {one.name.removesuffix(_SUFFIX): one for one in sorted(paths.policies.glob(f"*{_SUFFIX}"))}
-    if one := ready_made.get(text.removesuffix(_SUFFIX)):
+    return file if file.is_file() else _ready_made(paths).get(text.removesuffix(_SUFFIX))
+
+
+def _ready_made(paths: Paths) -> dict[str, Path]:
+    return {one.name.removesuffix(_SUFFIX): one for one in sorted(paths.policies.glob(f"*{_SUFFIX}"))}
+
+
+def _find(paths: Paths, text: str) -> Path:
+    if one := found(paths, text):
         return one
+    ready_made = _ready_made(paths)
     known = f"; ready-made are {', '.join(ready_made)}" if ready_made else ""
     raise UserError(f"--policy {text}: there is no such file{known}")
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lockswap.base.paths import Paths
-from lockswap.policy import places
+from lockswap.policy import arms, places
 from lockswap.run import extra_preload, passing_on, program, sanitizer
 from lockswap.run.preload import STRICT, clean_environment, ld_preload
 
@@ -22,10 +22,10 @@ def run(paths: Paths, rules: str, command: list[str], as_json: bool, preload_fir
         print(f"lockswap: warning: {warning}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="lockswap-policy-") as folder:
         env = {key: value for key, value in clean_environment(os.environ).items() if key not in _SET_HERE}
-        first = [*sanitizer.runtimes(command), *extra_preload.resolve(preload_first)]
+        first = [*sanitizer.runtimes(command), *extra_preload.first(preload_first)]
         env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""), [str(paths.stats_on_signal)], first)
         env |= sanitizer.variables(env, command)
-        env["LOCKSWAP_POLICY"] = str(Path(rules).absolute()) if Path(rules).is_file() else rules
+        env["LOCKSWAP_POLICY"] = str(arms.found(paths, rules) or rules)
         env["LOCKSWAP_STATS"] = f"{folder}/stats"
         env[STRICT] = "1"
         status = passing_on.run(path, command, env).returncode

@@ -10,9 +10,10 @@ from typing import Any
 import tomli_w
 
 from lockswap.base.errors import UserError, cannot_write
+from lockswap.base.files import check_can_be_written
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
-from lockswap.base.text import plural
+from lockswap.base.text import as_word, plural
 from lockswap.predict import measuring, topology
 from lockswap.predict.measuring import Spread
 from lockswap.predict.topology import Grid
@@ -34,6 +35,7 @@ def run(paths: Paths, out: Path, seconds: float | None) -> int:
         raise UserError(f"{out} exists already: name another file with --out")
     if out.suffix != ".toml":
         raise UserError(f"--out {out}: the name of a machine file must end in .toml: use {out.stem}.toml")
+    check_can_be_written("--out", out)
     text = tomli_w.dumps(measure(paths, seconds), multiline_strings=True)
     try:
         durable.replace(out, text)
@@ -41,7 +43,7 @@ def run(paths: Paths, out: Path, seconds: float | None) -> int:
         raise UserError(cannot_write(out, error)) from error
     print(
         f"lockswap: wrote {out} ({len(text) / 1024:.0f} KB), which names neither this machine nor a user; "
-        f"'lockswap predict --machine {out}' reads it",
+        f"'lockswap predict --machine {as_word(out)}' reads it",
         file=sys.stderr,
     )
     return 0

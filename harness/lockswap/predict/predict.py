@@ -3,13 +3,13 @@
 import json
 from dataclasses import asdict, dataclass
 
-from rich.console import Console
 from rich.table import Table
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.text import si, words
 from lockswap.predict import bands, claims, machines, model, places, workloads
+from lockswap.report.console import Output
 from lockswap.run.cpus import thread_counts
 
 # Draws, and virtual time of each run: a band of 90 % needs some 200; the first fifth of a run is to warm up.
@@ -30,7 +30,7 @@ class Request:
 
 
 def show_list(paths: Paths) -> None:
-    console = Console(highlight=False)
+    console = Output(highlight=False)
     for heading, lines in (
         (
             "Machines",
@@ -77,7 +77,7 @@ def _usual_threads(machine: machines.Machine) -> tuple[int, ...]:
 
 
 def _print(question: model.Question, points: list[bands.Point], made: claims.Claims) -> None:
-    console = Console(highlight=False)
+    console = Output(highlight=False)
     console.print(
         f"[bold]Modelled[/], not measured: {question.workload.name} with {question.writes:.2%} writes "
         f"on {question.machine.title}"

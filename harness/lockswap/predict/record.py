@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
-from lockswap.base.text import plural, share, si, time
+from lockswap.base.text import as_word, plural, share, si, time
 from lockswap.predict import recorded
 from lockswap.predict.recorded import Recorded
 from lockswap.run import extra_preload, passing_on, program, sanitizer
@@ -27,7 +27,7 @@ def run(
     """Returns the program's exit status (128 + N after signal N)."""
     path = program.resolve(command[0])
     others = extra_preload.resolve(preload)
-    first = [*sanitizer.runtimes(command), *extra_preload.resolve(preload_first)]
+    first = [*sanitizer.runtimes(command), *extra_preload.first(preload_first)]
     env = {key: value for key, value in clean_environment(os.environ).items() if not key.startswith("LOCKSWAP_")}
     env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""), others, first)
     env |= sanitizer.variables(env, command)
@@ -57,10 +57,10 @@ def _report(name: str, out: Path, found: list[Recorded], after: float) -> list[s
         late = f" later than {after:g} s after its start" if after else ""
         return [
             f"lockswap record: {name} acquired no lock that lockswap sees{late}, so there is nothing to replay; "
-            f"'lockswap audit -- {name}' shows which locks it takes"
+            f"'lockswap audit -- {as_word(name)}' shows which locks it takes"
         ]
     lines = [line for one in found for line in _process(one)]
-    return [*lines, f"Replay it: lockswap predict --replay {out} --machine x5-2 {_locks(found[0])}"]
+    return [*lines, f"Replay it: lockswap predict --replay {as_word(out)} --machine x5-2 {_locks(found[0])}"]
 
 
 def _process(one: Recorded) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
+from lockswap.base.text import as_word
 
 SUFFIX = ".lockcalls"
 
@@ -73,7 +74,7 @@ def read_folder(paths: Paths, folder: Path) -> list[Recorded]:
 def find(paths: Paths, place: Path) -> Recorded:
     """A file, or of a folder the process that acquired most."""
     if not place.exists():
-        raise UserError(f"{place} doesn't exist: make it with 'lockswap record --out {place} -- PROGRAM'")
+        raise UserError(f"{place} doesn't exist: make it with 'lockswap record --out {as_word(place)} -- PROGRAM'")
     found = read_folder(paths, place) if place.is_dir() else [read_file(paths, place)]
     if not found or found[0] is None or not found[0].acquisitions:
         raise UserError(f"{place} has no acquisition of a lock, so there is nothing to replay: record a longer run")

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from rich.console import Console
 from rich.table import Table
 
 from lockswap.base.errors import UserError
@@ -21,6 +20,7 @@ from lockswap.predict.machines import Machine
 from lockswap.predict.recorded import Recorded
 from lockswap.predict.runs import transfers
 from lockswap.predict.workloads import Workload
+from lockswap.report.console import Output
 
 # The locks that were recorded, as the model has them.
 GLIBCS = "pthread"
@@ -218,7 +218,7 @@ def _caveats(question: Question, parts: list[dict], found: list[Replayed]) -> li
 
 
 def _print(question: Question, parts: list[dict], found: list[Replayed], made: claims.Claims) -> None:
-    record, console = question.record, Console(highlight=False, emoji=False)
+    record, console = question.record, Output(highlight=False, emoji=False)
     threads = max(part["threads"] for part in parts)
     console.print(
         f"[bold]Modelled[/], not measured: {record.program} with {plural(threads, 'thread')} at once, replayed "

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from rich.console import Console
 from rich.table import Table
 
 from lockswap.base.errors import UserError, cannot_write
+from lockswap.base.files import check_can_be_written
 from lockswap.base.paths import Paths
 from lockswap.base.text import si
 from lockswap.predict import machine_file, machines, model, pairs, places, validation, workloads
@@ -25,6 +25,7 @@ from lockswap.predict.bands import Band, Subject
 from lockswap.predict.measured import Place
 from lockswap.predict.validation import Validation
 from lockswap.records import durable
+from lockswap.report.console import Output
 from lockswap.run.cpus import cpus, thread_counts
 
 # The workload of predict/workloads.toml, and of apps/, that is predicted and measured.
@@ -52,6 +53,7 @@ class Request:
 def run(paths: Paths, request: Request) -> int:
     if request.out.exists():
         raise UserError(f"{request.out} exists already: name another file with --validate")
+    check_can_be_written("--validate", request.out)
     most = len(cpus())
     threads = request.threads or thread_counts(most)
     if max(threads) > most:
@@ -93,7 +95,7 @@ def merge(files: Sequence[Path], as_json: bool) -> int:
 
 def show(found: Sequence[Validation]) -> None:
     """A line a machine, and the predictions that were furthest off."""
-    console = Console(highlight=False)
+    console = Output(highlight=False)
     table = Table(title="Predicted, then measured", title_justify="left", box=None, pad_edge=False)
     for heading in ("machine", "points", "in their bands", "median error", "order right"):
         table.add_column(heading, justify="left" if heading == "machine" else "right")

@@ -1,7 +1,6 @@
 """A process that runs now: its recording, its threads, and its memory map, from /proc."""
 
 import os
-import pwd
 import re
 import stat
 from bisect import bisect_right
@@ -12,7 +11,7 @@ from pathlib import Path
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from lockswap.base.errors import UserError
+from lockswap.base.errors import UserError, may_not_be_inspected, no_process
 from lockswap.base.process import ENDED, folder_of, has_ended
 
 SUFFIX = ".lockprof"
@@ -136,15 +135,11 @@ class Attached:
 
     def _read_maps(self) -> list[Mapping]:
         if not self._proc.is_dir():
-            raise UserError(f"there is no process {self.pid}; `pgrep -a NAME` finds a program's")
+            raise no_process(self.pid)
         try:
             lines = (self._shown / "maps").read_text(errors="surrogateescape").splitlines()
         except PermissionError as error:
-            cure = "ask as that user or as root"
-            if os.geteuid() == 0:
-                cure = "root lacks the right here; in a container, ask from outside, or grant CAP_SYS_PTRACE"
-            owner = _user(self._proc)
-            raise UserError(f"process {self.pid} belongs to {owner} and may not be inspected; {cure}") from error
+            raise may_not_be_inspected(self.pid) from error
         except OSError as error:
             raise UserError(f"process {self.pid} has just ended") from error
         if not lines:
@@ -245,11 +240,3 @@ def _status(folder: Path, key: str) -> str:
 def _inner_id(folder: Path, outer: int) -> int:
     ids = _status(folder, "NSpid").split()
     return int(ids[-1]) if ids else outer
-
-
-def _user(folder: Path) -> str:
-    uid = int((_status(folder, "Uid") or "0").split()[0])
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"user {uid}"

@@ -15,7 +15,7 @@ _COLOUR = {"better": "#92c5de", "worse": "#f4a582"}
 
 def as_text(difference: Difference, top: int) -> str:
     changed = [lock for lock in difference.locks if lock.change.verdict not in (FEW, SAME)]
-    lines = [wrapped("lockswap profile --diff: waiting for mutexes and rwlocks, before -> after", "", "  ")]
+    lines = [wrapped("lockswap report: two profiles, waiting for mutexes and rwlocks, before -> after", "", "  ")]
     lines += [_run("before", difference.before), _run("after ", difference.after)]
     lines += [wrapped(f"all: {_words(difference.whole)}", "", "  ")]
     for number, lock in enumerate(changed[:top], 1):
@@ -49,13 +49,13 @@ def page(difference: Difference, text: str) -> str:
     most = max([1.0, *(max(_values(lock.change)) for lock in shown)])
     rows = "".join(_row(lock, most) for lock in shown)
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>lockswap profile --diff</title><style>
+<html lang="en"><head><meta charset="utf-8"><title>lockswap report: two profiles</title><style>
 :root {{ color-scheme: light dark; font: 14px/1.4 system-ui, sans-serif; }}
 body {{ margin: 1.5rem auto; max-width: 78rem; padding: 0 1rem; }}
 pre {{ font-size: 12px; overflow-x: auto; }}
 .bar {{ height: 12px; min-width: 1px; background: #bbb; margin: 1px 0; }} td {{ vertical-align: middle; }}
 </style></head><body>
-<h1>lockswap profile --diff</h1>
+<h1>lockswap report: two profiles</h1>
 <pre>{escape(text)}</pre>
 <h2>By lock</h2>
 <p>Bars are time {unit}: before above, after below.</p>

@@ -16,7 +16,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen
-from lockswap.base.text import words
+from lockswap.base.text import as_word, words
 from lockswap.profile import background, deadlocks, diff, diff_report, output, recording, report, summary
 from lockswap.profile import look as live
 from lockswap.profile.window import difference
@@ -54,7 +54,7 @@ def run(
     """Returns the program's exit status (128 + N after signal N)."""
     path = program.resolve(command[0])
     reader = paths.profile_reader
-    first = [*sanitizer.runtimes(command), *extra_preload.resolve(preload_first)]
+    first = [*sanitizer.runtimes(command), *extra_preload.first(preload_first)]
     _make(out)
     env = _environment(paths, rwlock, mutex, first)
     env |= sanitizer.variables(env, command)
@@ -111,7 +111,7 @@ def _say_what_records(pids: list[int], folder: Path) -> None:
     what = f"process {pids[0]} goes" if len(pids) == 1 else f"processes {words(pids)} go"
     print(
         f"lockswap profile: {what} on, and {'records' if len(pids) == 1 else 'record'} in {folder}: "
-        f"`lockswap report {folder}` shows it, `lockswap why {pids[0]}` who waits",
+        f"`lockswap report {as_word(folder)}` shows it, `lockswap why {pids[0]}` who waits",
         file=sys.stderr,
     )
 

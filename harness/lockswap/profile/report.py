@@ -329,8 +329,9 @@ def _coverage(profile: Profile) -> list[str]:
     known = sum(pair.waits for pair in pairs if pair.holder.stack)
     words = []
     if waits:
+        have = "has" if known == 1 else "have"
         words.append(
-            f"Of {plural(waits, 'wait')} of {time(profile.threshold_ns)} and more, {known} have a holder with a name."
+            f"Of {plural(waits, 'wait')} of {time(profile.threshold_ns)} and more, {known} {have} a holder with a name."
         )
     words.append(
         "Not seen: waits on futexes of a program's or language's own (Go, abseil, std::atomic), inside the C library, "

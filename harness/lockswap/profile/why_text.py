@@ -328,9 +328,10 @@ def _since(state: State, thread: Thread, hold: Hold) -> str:
     where = f", taken at {hold.place}" if hold.place else ", taken out of the recording's sight"
     if hold.age_ns >= 0:
         return f" for {time(hold.age_ns)}{where}"
-    # It was there when a wait for it began, when its thread began to wait, or took the next lock.
+    # It was there when its thread began to wait, or took the next lock. Those who wait for it prove nothing: other
+    # readers, or a thread that took the lock again at once, may have had it when they came.
     after = thread.holds[thread.holds.index(hold) + 1 :] if hold in thread.holds else []
-    ages = [one.age_ns for one in after] + [wait.age_ns for _, wait in state.waiters(hold.lock.address)]
+    ages = [one.age_ns for one in after]
     if thread.wait is not None and hold.place:
         ages.append(thread.wait.age_ns)
     least = max(ages, default=-1)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lockswap.base.errors import UserError, cannot_write
+from lockswap.base.text import as_word
 from lockswap.records import durable
 from lockswap.records.row import COLUMNS, COUNT_COLUMNS, MACHINE, METRIC, NUMBER_COLUMNS, TEXT_COLUMNS, Row
 
@@ -38,7 +39,7 @@ class Folder:
         if (self.path / "campaign.toml").exists():
             raise UserError(
                 f"{self.path} has a campaign already; choose another --name or --out, "
-                f"or go on with --resume {self.path}"
+                f"or go on with --resume {as_word(self.path)}"
             )
         make_folder(self.path)
 
@@ -96,7 +97,12 @@ class Folder:
         try:
             data = tomllib.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
+            if any(self.path.glob("*.lockprof")):
+                how = f"'lockswap report {as_word(self.path)}' shows it"
+                raise UserError(f"{self.path} has a profile and no campaign; {how}") from None
             raise UserError(f"{self.path} is neither a campaign nor a profile: it has no campaign.toml") from None
+        except NotADirectoryError:
+            raise UserError(f"{self.path} is a file; give the folder of a campaign or profile") from None
         except (OSError, ValueError) as error:  # the second: of its text or its TOML
             raise UserError(f"{file}: {error}") from error
         _check_schema(file, data)
@@ -171,6 +177,8 @@ def make_folder(path: Path) -> None:
 def _check_schema(file: Path, data: Mapping[str, Any]) -> None:
     if not isinstance(data, Mapping):
         raise UserError(f"{file} is damaged: it has no keys")
+    if "schema" not in data:
+        raise UserError(f"{file} is damaged: it has no schema; restore it, or measure again")
     if data.get("schema") not in READABLE:
         known = " and ".join(map(str, READABLE))
         raise UserError(f"{file} has schema {data.get('schema')}; this lockswap reads schemas {known}")

@@ -8,10 +8,16 @@ from rich.table import Table
 from rich.text import Text
 
 
+class Output(Console):
+    def on_broken_pipe(self) -> None:
+        """rich would end the command as if it had failed."""
+        raise BrokenPipeError
+
+
 def open_console(stderr: bool = False) -> Console:
     """As wide as the terminal, or as COLUMNS says; in a file or pipe 120."""
-    console = Console(stderr=stderr)
-    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=120, stderr=stderr)
+    console = Output(stderr=stderr)
+    return console if console.is_terminal or "COLUMNS" in os.environ else Output(width=120, stderr=stderr)
 
 
 def listed(mark: str, lines: list[str], style: str = "dim") -> Table:

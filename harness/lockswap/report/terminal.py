@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
-from lockswap.base.text import duration, plural
+from lockswap.base.text import as_word, duration, plural
 from lockswap.findings import hints
 from lockswap.findings.findings import Findings
 from lockswap.report import paper_page, squares
@@ -52,7 +52,7 @@ class Live:
             self.bar.update(self.task, description=what, left=left)
         elif time.monotonic() - self.last_line > 20:
             self.last_line = time.monotonic()
-            print(f"lockswap: {what} ({left} left)", file=sys.stderr, flush=True)
+            print(f"lockswap: {what}{'' if left_s is None else f' ({left} left)'}", file=sys.stderr, flush=True)
 
     def done(self, share: float, left_s: float | None) -> None:
         if self.bar:
@@ -83,7 +83,7 @@ def show(findings: Findings, page: Path | None, markdown: bool = False, verbose:
     if verbose:
         _details(findings, console)
     elif findings.advice:
-        every = f"lockswap report --verbose {short(findings.folder)}"
+        every = f"lockswap report --verbose {as_word(short(findings.folder))}"
         console.print(Text(f"Before you read the figures ('{every}' says more):", style="bold yellow"), soft_wrap=True)
         console.print(listed("!", hints.folded(findings.advice), "yellow"))
     for line in _picture(findings, console):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lockswap.base.paths import Paths
 from lockswap.base.registry import known_labels
-from lockswap.base.text import words
+from lockswap.base.text import as_word, words
 from lockswap.figures.values import Measured
 from lockswap.findings import measured, picture
 from lockswap.findings.findings import Findings
@@ -47,7 +47,7 @@ def write(findings: Findings, out: Path | None = None) -> Path:
     paths = Paths.find()
     no_plots = drawing.cure(paths)
     if no_plots:
-        drawing.warn("report", no_plots, f"'lockswap report {short(folder)}'")
+        drawing.warn("report", no_plots, f"'lockswap report {as_word(short(folder))}'")
 
     advice = list(map(str, findings.advice))
     data = export.as_json(campaign, findings.sentences, advice, findings.verdict, findings.brief)

@@ -11,21 +11,33 @@ from pathlib import Path
 from lockswap.base.errors import UserError
 
 
-def resolve(names: Iterable[str]) -> list[str]:
+def resolve(names: Iterable[str], option: str = "--preload") -> list[str]:
     """The files behind `--preload` names: 'jemalloc' is what the loader knows as libjemalloc, anything with '/' a file.
 
     A library that is not there, or that the loader refuses, is a UserError.
     """
-    return list(dict.fromkeys(_usable(name, _file(name)) for name in names))
+    try:
+        return list(dict.fromkeys(_usable(name, _file(name)) for name in names))
+    except _Unusable as error:
+        raise UserError(f"{option} {error}") from error
+
+
+def first(names: Iterable[str]) -> list[str]:
+    """The same of `--preload-first`."""
+    return resolve(names, "--preload-first")
+
+
+class _Unusable(Exception):
+    """A name, and what is wrong with it."""
 
 
 def _file(name: str) -> str:
     if "/" in name or Path(name).is_file():
         path = Path(name).expanduser().absolute()
         if not path.is_file():
-            raise UserError(f"--preload {name}: there is no such file")
+            raise _Unusable(f"{name}: there is no such file; give its path, or a library's name such as jemalloc")
         if re.search(r"[\s:]", str(path)):
-            raise UserError(f"--preload {name}: the loader splits LD_PRELOAD at spaces and colons; move the library")
+            raise _Unusable(f"{name}: the loader splits LD_PRELOAD at spaces and colons; move the library")
         return str(path)
     stem = name.removeprefix("lib").split(".so")[0]
     # tcmalloc is also packaged without its profiler, as libtcmalloc_minimal: the allocator is the same.
@@ -33,7 +45,7 @@ def _file(name: str) -> str:
         found = [path for soname, path in _known_to_the_loader() if soname.startswith(start)]
         if found:
             return found[0]
-    raise UserError(f"--preload {name}: no library lib{stem}.so is installed; install it, or give its path")
+    raise _Unusable(f"{name}: no library lib{stem}.so is installed; install it, or give its path")
 
 
 def _known_to_the_loader() -> list[tuple[str, str]]:
@@ -53,5 +65,5 @@ def _usable(name: str, path: str) -> str:
     if tried.returncode != 0 or "cannot be preloaded" in tried.stderr:
         lines = tried.stderr.strip().splitlines()
         why = re.sub(r"^.*cannot be preloaded \(?|\)?: ignored\.$", "", lines[0]) if lines else "a program dies of it"
-        raise UserError(f"--preload {name}: {path} cannot be preloaded: {why}")
+        raise _Unusable(f"{name}: {path} cannot be preloaded: {why}")
     return path

@@ -37,7 +37,7 @@ def run(
     wait = registry.wait(wait) if wait else None
     path = program.resolve(command[0])
     before, others = (
-        [*sanitizer.runtimes(command), *extra_preload.resolve(preload_first)],
+        [*sanitizer.runtimes(command), *extra_preload.first(preload_first)],
         extra_preload.resolve(preload),
     )
     if stats not in (None, "0") and choice.variables:
@@ -76,6 +76,8 @@ def _stats_target(stats: str | None) -> str | None:
     """'1' asks for text on stderr; a file is made absolute, since the program may change its folder."""
     if stats is None or stats in ("0", "1"):
         return stats
+    if not stats:
+        raise UserError("--stats=: name a file behind it, or write --stats alone to print the counts")
     file = Path(stats).absolute()
     if not file.parent.is_dir():
         raise UserError(f"--stats: there is no folder '{file.parent}'; make it first")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lockswap.base.choice import NONE
 from lockswap.base.errors import UserError
-from lockswap.base.text import plural, words
+from lockswap.base.text import as_word, plural, words
 from lockswap.findings import loading
 from lockswap.findings.change import CHANGED, UNCHANGED, Change, change
 from lockswap.findings.measured import Campaign, Cell, Workload, compared
@@ -117,7 +117,7 @@ def _load(folder: Path) -> Campaign:
     campaign = loading.load(Folder(folder))
     if not campaign.about["finished"]:
         raise UserError(
-            f"the campaign in {folder} is unfinished; 'lockswap compare --resume {folder}' measures the rest"
+            f"the campaign in {folder} is unfinished; 'lockswap compare --resume {as_word(folder)}' measures the rest"
         )
     return campaign
 

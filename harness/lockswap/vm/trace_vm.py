@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from lockswap.base.errors import UserError
+from lockswap.base.files import check_can_be_written
 from lockswap.run import program
 from lockswap.run.passing_on import passing_on
 from lockswap.vm import faults, processes, strace_log, trace_file
@@ -21,8 +22,7 @@ def run(command: list[str], out: Path, synthesise: bool, all_processes: bool = F
     strace = shutil.which("strace")
     if strace is None:
         raise UserError("trace-vm needs strace, which is not installed; install it with 'apt-get install strace'")
-    if out.is_dir() or not out.absolute().parent.is_dir():
-        raise UserError(f"--out {out}: not a file in a folder that exists; make the folder first")
+    check_can_be_written("--out", out)
     path = program.resolve(command[0])
     with tempfile.TemporaryDirectory(prefix="lockswap-trace-") as name:
         folder = Path(name)

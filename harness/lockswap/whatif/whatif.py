@@ -43,7 +43,7 @@ class Request:
 def run(paths: Paths, request: Request) -> int:
     """Prints the ranking on stdout."""
     metric = Metric.asked_for(request.metric, request.lower_is_better)
-    trial = Trial(paths.library, Command(request.command), metric, extra_preload.resolve(request.preload_first))
+    trial = Trial(paths.library, Command(request.command), metric, extra_preload.first(request.preload_first))
     end = time.monotonic() + request.budget
     plain = trial.run()
     _say(f"a run takes {plain.wall_s:.2f} s")
