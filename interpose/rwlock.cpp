@@ -1,4 +1,4 @@
-// The exported reader-writer lock functions: a probe (docs/diagnose.md) and a line each. The probe
+// The exported reader-writer lock functions: a probe (docs/tracing.md) and a line each. The probe
 // goes first, where it costs nothing.
 //
 // Every name is exported at every version that glibc has it at. A program bound to a version that a

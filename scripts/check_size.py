@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 COMPILER = re.compile(rb"GCC: \([^)]*\) 12\.")
-# Bytes. Together they are the 3 MB that docs/installing.md promises.
+# Bytes. Together they are 3 MB.
 MOST, SLACK = 2_700_000, 300_000
 # Of code for each lock, most is repeated for both types of wait policy, and fast stages for counting, too.
 ADVICE = "see 'nm --size-sort -C' for the largest functions, and give a slow stage the counter Count::Slow"

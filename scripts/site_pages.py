@@ -19,7 +19,7 @@ HOME = "README.md"
 # The other pages, by reader and in order. A pattern stands for the pages that match and were not named before.
 GROUPS = {
     "Use it": (
-        *("docs/start.md", "docs/locks.md", "docs/range-locks.md", "docs/diagnose.md", "docs/profile.md"),
+        *("docs/start.md", "docs/locks.md", "docs/range-locks.md", "docs/profile.md"),
         *(
             "docs/why.md",
             "docs/audit.md",
@@ -28,8 +28,11 @@ GROUPS = {
             "docs/policy.md",
             "docs/production.md",
             "docs/limits.md",
+            "docs/metrics.md",
+            "docs/tracing.md",
+            "docs/process.md",
         ),
-        *("docs/installing.md", "examples/*"),
+        *("docs/installing.md", "docs/patents.md", "docs/glossary.md", "examples/*"),
     ),
     "Measure": (
         *("docs/measuring.md", "docs/peers.md", "docs/many-machines.md", "docs/predict.md", "docs/replay.md"),

@@ -6,11 +6,12 @@ from pathlib import Path as _Path
 
 import click
 
+from lockswap.base.duration import Duration
 from lockswap.base.errors import UserError
 from lockswap.base.version import VERSION
 from lockswap.campaign import request
 from lockswap.campaign.headings import HeadedCommand, HeadedGroup, HeadedOption
-from lockswap.run.stats_option import WithStats
+from lockswap.run.stats_option import StatsOption, WithStats
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 PASS_ON = {"ignore_unknown_options": False, "allow_interspersed_args": False}
@@ -21,14 +22,50 @@ _preload = click.option("--preload", multiple=True, metavar="LIB", help=f"{reque
 _preload_first = click.option(
     "--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable."
 )
-_rwlock = click.option("--rwlock", "-l", metavar="LOCK", help="Run under this reader-writer lock. Default: glibc's.")
-_mutex = click.option("--mutex", "-m", metavar="MUTEX", help="Run under this mutex. Default: glibc's.")
+_rwlock = click.option("--rwlock", "-l", metavar="LOCK", help="Run with this reader-writer lock. Default: glibc's.")
+_mutex = click.option("--mutex", "-m", metavar="MUTEX", help="Run with this mutex. Default: glibc's.")
 _metric = click.option(
     "--metric",
     metavar="REGEX",
-    help="Judge a run by the last number that REGEX finds in its output. Default: its time.",
+    help="Judge a run by a number in its output, which the parentheses of REGEX enclose (the last match counts). "
+    "Default: its time.",
 )
-_lower_is_better = click.option("--lower-is-better", is_flag=True, help="A lower metric is better, as for a latency.")
+
+
+def _lower(context: click.Context, _: click.Parameter, better: str) -> bool:
+    return better == "lower" or context.meta.get("lower", False)
+
+
+def _remember_lower(context: click.Context, _: click.Parameter, given: bool) -> None:
+    context.meta["lower"] = given
+
+
+_better = click.option(
+    "--better",
+    "lower_is_better",
+    type=click.Choice(["higher", "lower"]),
+    default="higher",
+    show_default=True,
+    callback=_lower,
+    help="Whether a higher or a lower --metric is better.",
+)
+_lower_is_better = click.option(  # what --better was
+    "--lower-is-better",
+    "is_lower",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_remember_lower,
+    hidden=True,
+)
+_budget = click.option(
+    "--budget",
+    type=Duration("s", "1s", "24h"),
+    default="2m",
+    show_default=True,
+    metavar="TIME",
+    help="How long the experiment may take (such as 300s or 5m); it makes at least six rounds in any case.",
+)
 _command = click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 
 # How `lockswap --help` lists the commands.
@@ -45,11 +82,11 @@ TASKS = {
 @click.group(cls=HeadedGroup, headings=TASKS, context_settings=SETTINGS)
 @click.version_option(VERSION, prog_name="lockswap")
 def cli() -> None:
-    """Run unmodified programs under other pthread locks, measure which lock suits them best, and find the lock that
+    """Run unmodified programs with other pthread locks, measure which lock is fastest for them, and find the lock that
     slows them down or hangs them.
 
     \b
-    lockswap run --rwlock auto -- ./server       run under another lock
+    lockswap run --rwlock auto -- ./server       run with another lock
     lockswap compare -l auto,ba -- ./batch       measure locks on your program
     lockswap profile -- ./server                 see which locks threads wait for
     lockswap why 4711                            see who holds what in a program that hangs
@@ -57,7 +94,7 @@ def cli() -> None:
     \b
     Exit status, unless a command says otherwise:
       0        success
-      2        bad input, or something that is missing; a line on stderr says what to do
+      2        bad input, or a missing requirement; a line on stderr says what to do
       128 + N  ended by signal N, such as 130 after Ctrl-C
     """
 
@@ -81,7 +118,7 @@ def list_command(as_json: bool, name: str | None) -> None:
     show(Paths.find(), name, as_json)
 
 
-@cli.command("run", cls=WithStats, context_settings=PASS_ON, short_help="Run a program under another lock.")
+@cli.command("run", cls=WithStats, context_settings=PASS_ON, short_help="Run a program with another lock.")
 @click.option("--rwlock", "-l", metavar="LOCK", help="Reader-writer lock; 'lockswap list' shows all. Default: glibc's.")
 @click.option("--mutex", "-m", metavar="MUTEX", help="Mutex, with matching condition variables. Default: glibc's.")
 @click.option(
@@ -90,16 +127,17 @@ def list_command(as_json: bool, name: str | None) -> None:
     help="Condition variables: 'own' (ours, even with glibc's mutexes) or 'pthread' (glibc's). Default: those that "
     "match the mutex.",
 )
-@click.option("--wait", metavar="POLICY", help="How threads wait: spin, yield or park.  [default: park]")
+@click.option("--wait", metavar="HOW", help="How threads wait: spin, yield or park.  [default: park]")
 @click.option(
     "--stats",
+    cls=StatsOption,
     is_flag=False,
     flag_value="1",
     metavar="[FILE]",
     help="Count acquisitions and print them on stderr at the end, even after Ctrl-C. --stats=FILE writes JSON to "
     "FILE.<pid> instead.",
 )
-@click.option("--verbose", is_flag=True, help="Print on stderr which lock is active.")
+@click.option("--verbose", is_flag=True, help="Print on stderr which lock is used.")
 @_preload
 @_preload_first
 @_command
@@ -114,7 +152,7 @@ def run_command(
     preload_first: tuple[str, ...],
     command: tuple[str, ...],
 ) -> None:
-    """Run a program under another lock. The exit status is the program's own.
+    """Run a program with another lock. The exit status is the program's own.
 
     \b
     lockswap run --rwlock bravo-ba -- ./server --port 8080
@@ -123,6 +161,7 @@ def run_command(
     lockswap run --cond own -- ./prog               swap only its condition variables
     lockswap run --rwlock ba --stats -- ./prog      print counts at exit
     lockswap run --rwlock none -- ./prog            run it without lockswap
+    lockswap run --rwlock pthread -- ./prog         run it with lockswap, but with glibc's lock
     """
     from lockswap.base.paths import Paths
     from lockswap.run.launch import run
@@ -171,7 +210,7 @@ def _compared_by_default() -> dict[str, str]:
     cls=HeadedOption,
     heading=request.RECORDS,
     default=True,
-    help="Whether to write the page and plots; 'lockswap report DIR' can do it later.",
+    help="Whether to write the HTML page and plots; 'lockswap report DIR' can do it later.",
 )
 @click.option(
     "--verbose",
@@ -182,14 +221,14 @@ def _compared_by_default() -> dict[str, str]:
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **options: object) -> int:
-    """Measure locks against each other, on a command or server of your own or on known workloads, and write a report.
+    """Measure locks against each other, on a command or server of yours or on built-in workloads, and write a report.
 
     \b
     Your own program:
       lockswap compare -l auto,ba -- ./batch input
       lockswap compare -l bravo-ba --metric 'ops/s: ([0-9.]+)' -- ./prog --threads {threads} --seconds {seconds}
       lockswap compare -l ba --server './server -p {port} -t {threads}' --load './load localhost:{port}' --metric REGEX
-    Known workloads ('lockswap list workloads'):
+    Built-in workloads ('lockswap list workloads'):
       lockswap compare --quick
       lockswap compare -w test-rwlock -l ba,bravo-ba -t 1,2,8
       lockswap compare -w kcutiltest-cond -m mcs,clh
@@ -205,8 +244,8 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
       0    locks were compared; with --fail-below, none was shown to be worse than RATIO
       2    bad input, or nothing was named to run; nothing was run
       3    with --fail-below: a lock was shown to be worse, or its runs failed while the baseline's did not
-      4    no lock could be compared, because no run succeeded or none took the lock; with --fail-below: at least one
-           lock could not be compared
+      4    no lock could be compared, because no run succeeded or none took the lock
+      4    with --fail-below: at least one lock could not be compared
       130  interrupted; --resume continues
     """
     from lockswap.campaign import compare
@@ -255,7 +294,13 @@ def _model_figure(options: dict[str, object], machine: str, draws: int) -> int:
     )
 
 
-@cli.command("paper", cls=HeadedCommand, context_settings=SETTINGS, short_help="Measure a paper's figure here.")
+@cli.command(
+    "paper",
+    cls=HeadedCommand,
+    words=_compared_by_default,
+    context_settings=SETTINGS,
+    short_help="Measure a paper's figure here.",
+)
 @request.with_some_options(
     "quick", "threads", "repeats", "seconds", "until", "budget", "pin", "preload", "per_cpu", "name", "out"
 )
@@ -272,7 +317,7 @@ def _model_figure(options: dict[str, object], machine: str, draws: int) -> int:
     cls=HeadedOption,
     heading=_MODEL,
     metavar="NAME|FILE.toml",
-    help="Measure nothing: draw the figure as the model of 'lockswap predict' sees it on that machine.",
+    help="Measure nothing: plot the figure as the model of 'lockswap predict' has it on that machine.",
 )
 @click.option(
     "--draws",
@@ -282,12 +327,12 @@ def _model_figure(options: dict[str, object], machine: str, draws: int) -> int:
     default=24,
     show_default=True,
     metavar="N",
-    help="Draw what isn't known about the machine at random N times.",
+    help="Sample unknown machine parameters N times.",
 )
 @click.argument("figure", required=False, metavar="[FIGURE]")
 def paper_command(resume: _Path | None, machine: str | None, draws: int, **options: object) -> int:
-    """Measure a figure or table of a paper on this machine, and draw it with the paper's axes and lines. The page also
-    lists what the paper says about the figure, and whether that holds here: hit, miss, or can't tell here.
+    """Measure a figure or table of a paper on this machine, and plot it with the paper's axes and lines. The HTML page
+    also lists what the paper says about the figure, and whether that holds here: hit, miss, or can't tell here.
 
     \b
     lockswap list papers             all figures, a line each, and why some can't be measured
@@ -295,8 +340,8 @@ def paper_command(resume: _Path | None, machine: str | None, draws: int, **optio
     lockswap paper bravo-3 --quick   fewer points, shorter runs, 6 rounds
     lockswap paper bravo-5 --machine x5-2    model one, on a machine that you don't have
 
-    There are points with up to as many threads as processors, and with more, where the plot is grey. The results are a
-    folder like that of 'lockswap compare', so 'lockswap report' and 'lockswap export' work with it.
+    Thread counts go beyond the number of processors; that part of the plot is grey. The results are a folder like that
+    of 'lockswap compare', so 'lockswap report' and 'lockswap export' work with it.
 
     \b
     Exit status:
@@ -326,8 +371,8 @@ def paper_command(resume: _Path | None, machine: str | None, draws: int, **optio
     "-o",
     type=click.Path(path_type=_Path),
     metavar="DIR",
-    help="Write files to DIR. Default: the folder itself; for several campaigns, A-vs-B beside them; for two profiles, "
-    "no files.",
+    help="Write files to DIR. Default: the folder itself; for several campaigns, A-vs-B next to them; for two "
+    "profiles, no files.",
 )
 @click.option("--silent", is_flag=True, help="Campaigns: print only where the report is.")
 @click.option("--verbose", is_flag=True, help="One campaign: also print all tables, conclusions and warnings.")
@@ -343,7 +388,7 @@ def report_command(
     top: int | None,
     as_json: bool,
 ) -> int:
-    """Show the results in a folder again, and write its page and data files from what was recorded. With several
+    """Show the results in a folder again, and write its HTML page and data files from what was recorded. With several
     folders, show what changed from the first to each of the others.
 
     \b
@@ -402,35 +447,42 @@ def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None
         terminal.show(found, file)
 
 
-@cli.command("export", context_settings=SETTINGS, short_help="Write what a paper needs from a comparison.")
-@click.option(
-    "--to",
-    type=click.Path(path_type=_Path),
-    metavar="FOLDER",
-    help="Write to FOLDER. Default: NAME-export here, with the campaign's name.",
+@cli.command(
+    "export",
+    context_settings=SETTINGS,
+    short_help="Export a comparison's figures, plots and versions for a paper.",
 )
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=_Path),
+    metavar="DIR",
+    help="Write to DIR. Default: NAME-export here, with the campaign's name.",
+)
+@click.option("--to", type=click.Path(path_type=_Path), hidden=True)  # what --out was
 @click.argument("campaign", type=click.Path(path_type=_Path), metavar="CAMPAIGN")
-def export_command(to: _Path | None, campaign: _Path) -> int:
+def export_command(out: _Path | None, to: _Path | None, campaign: _Path) -> int:
     """Write what a paper needs from a campaign, which is the folder that 'lockswap compare' wrote: all figures as CSV
-    and Parquet, plots as PDF and SVG, the exact versions, a recipe of a container that runs the same comparison again,
-    and a CITATION.cff for lockswap and the papers of the locks.
+    and Parquet, plots as PDF and SVG, the exact versions, a Containerfile that runs the same comparison again, and a
+    CITATION.cff for lockswap and the papers of the locks.
 
     \b
     lockswap export lockswap-results/2026-11-29-101500
-    lockswap export results/2026-11-locktorture --to artifact
+    lockswap export results/2026-11-locktorture --out artifact
 
     Parquet needs the Python package arro3-io. Without it only CSV is written, and a line says how to install it.
     """
     from lockswap.base.paths import Paths
     from lockswap.paper import export
 
-    return export.run(Paths.find(), campaign, to)
+    return export.run(Paths.find(), campaign, out or to)
 
 
 @cli.command("audit", context_settings=PASS_ON, short_help="Check how a program uses its locks: is a swap safe?")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.option(
     "--out",
+    "-o",
     type=click.Path(path_type=_Path),
     metavar="FILE",
     help="Write the report to FILE. Default: stderr, after the program's own output.",
@@ -478,7 +530,9 @@ def audit_command(
 
 
 @cli.command("fuzz", context_settings=PASS_ON, short_help="Provoke races by delaying threads at lock calls.")
-@click.option("--seed", type=click.IntRange(0, 2**63), metavar="N", help="The first run's seed. Default: a random one.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="The first run's seed. Default: a random one."
+)
 @click.option(
     "--runs",
     type=click.IntRange(1),
@@ -497,15 +551,16 @@ def audit_command(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="A run that takes longer is a hang. Default: only a run without progress is.",
+    help="A run that takes longer is a hang. Default: one that makes no progress, or takes both 300 s and 20 "
+    "times as long as a run without delays.",
 )
-@click.option("--same-output", is_flag=True, help="Also fail if stdout or status differ from the undisturbed run's.")
+@click.option("--same-output", is_flag=True, help="Also fail if stdout or status differ from those without delays.")
 @click.option("--spurious", is_flag=True, help="Make waits for condition variables return spuriously.")
 @click.option(
     "--percent",
     type=click.IntRange(1, 100),
     metavar="N",
-    help="Percentage of the points around lock calls to disturb. Default: follows from the seed.",
+    help="Percentage of the points around lock calls at which to perturb threads. Default: chosen from the seed.",
 )
 @click.option(
     "--delay",
@@ -520,9 +575,9 @@ def audit_command(
 )
 @click.option(
     "--budget",
-    type=click.IntRange(1, 1_000_000),
-    metavar="MS",
-    help="Delay a thread less and less often once its delays have cost MS milliseconds.  [default: 300]",
+    type=Duration("ms", "1ms", "1000s"),
+    metavar="TIME",
+    help="Delay a thread less and less often once its delays have cost TIME (such as 500ms).  [default: 300ms]",
 )
 @_rwlock
 @_mutex
@@ -530,7 +585,7 @@ def audit_command(
 @_preload_first
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON, on stdout.")
 @_command
-def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...], **options: object) -> int:
+def fuzz_command(delay: int | None, budget: float | None, command: tuple[str, ...], **options: object) -> int:
     """Run a program again and again, delaying its threads at lock calls in a different way each time, and stop at the
     first crash, hang or sanitizer report. The exit status is 3 if a run fails, and 0 if none does.
 
@@ -545,14 +600,15 @@ def fuzz_command(delay: int | None, budget: int | None, command: tuple[str, ...]
     from lockswap.base.paths import Paths
     from lockswap.fuzz import fuzz
 
-    return fuzz.run(Paths.find(), fuzz.Request(command=list(command), delay_us=delay, budget_ms=budget, **options))
+    budget_ms = None if budget is None else round(budget)
+    return fuzz.run(Paths.find(), fuzz.Request(command=list(command), delay_us=delay, budget_ms=budget_ms, **options))
 
 
 @cli.command("profile", context_settings=PASS_ON, short_help="Find the locks that threads wait for.")
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show the top N locks.")
 @click.option(
-    "-o",
     "--out",
+    "-o",
     type=click.Path(path_type=_Path),
     metavar="DIR",
     help="Write profile.html, profile.json, stacks for pprof and speedscope, and a trace for Perfetto to DIR.",
@@ -580,12 +636,12 @@ def profile_command(
     command: tuple[str, ...],
 ) -> int:
     """Run a program and show which of its locks make it slow: where threads waited for a lock, for how long, and where
-    the thread that kept them waiting had taken it. The locks are glibc's own unless an option or the environment says
+    the thread that kept them waiting released it. The locks are glibc's own unless an option or the environment says
     otherwise. The exit status is the program's own.
 
     \b
     lockswap profile -- ./server --port 8080
-    lockswap profile --top 5 -o hot -- ./prog       also write a page to hot/
+    lockswap profile --top 5 -o hot -- ./prog       also write an HTML page to hot/
     lockswap profile --pid 4711 --seconds 10        a process that is running
 
     To profile without this command, start the program with LD_PRELOAD=liblockswap.so and LOCKSWAP_PROFILE=hot. Then
@@ -632,9 +688,9 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
     lockswap why 4711
     lockswap why $(pidof server)
 
-    A program that was started under `lockswap profile`, or with LOCKSWAP_PROFILE, is not stopped, and may be
-    unresponsive. For any other program the locks are read from its memory: you must be its user or root, and the kernel
-    must allow it. Threads that hold a lock for reading are not shown then.
+    It doesn't stop a program that was started with `lockswap profile` or LOCKSWAP_PROFILE, and works even if that no
+    longer reacts. For any other program the locks are read from its memory: you must be its user or root, and the
+    kernel must allow it. Threads that hold a lock for reading are not shown then.
     """
     from lockswap.base.paths import Paths
     from lockswap.profile import why
@@ -657,8 +713,8 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
 )
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
-    """Show every second which locks a running program's threads wait for, and where they are held. If the program
-    was started under `lockswap profile`, or with LOCKSWAP_PROFILE, all its lock calls are counted. With
+    """Show every second which locks a running program's threads wait for, and where they are released. If the program
+    was started with `lockswap profile`, or with LOCKSWAP_PROFILE, all its lock calls are counted. With
     LOCKSWAP_METRICS, the table is made from its counts. Any other program is sampled from outside, as by `lockswap
     profile --pid`.
 
@@ -680,21 +736,21 @@ def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
         return sampled_report.each_second(pid, top, interval, count)
 
 
-@cli.command("metrics", context_settings=SETTINGS, short_help="Print what programs count, for Prometheus.")
+@cli.command("metrics", context_settings=SETTINGS, short_help="Print lock metrics in Prometheus's format.")
 @click.option("--listen", metavar="[HOST]:PORT", help="Serve a folder by HTTP, at /metrics, until Ctrl-C.")
 @click.option("--text", is_flag=True, help="Print Prometheus's older text format, for node_exporter's textfiles.")
 @click.option("--clean", is_flag=True, help="Remove the files of processes that have ended, once they are printed.")
 @click.argument("subject", metavar="PID|DIR")
 def metrics_command(listen: str | None, text: bool, clean: bool, subject: str) -> int:
     """Print the acquisitions, waits and wait times of programs that run with LOCKSWAP_METRICS=DIR and the library, in
-    the OpenMetrics text format: of one process, or of all that have a file in a folder, also of those that ended.
+    the OpenMetrics text format: for PID, or for every process with a file in DIR, including those that have ended.
 
     \b
     lockswap metrics 4711
     lockswap metrics /run/lockswap
     lockswap metrics --listen localhost:9464 --clean /run/lockswap
 
-    The programs themselves have no thread and no socket for that. See docs/metrics.md.
+    See docs/metrics.md.
     """
     if listen is not None:
         if text:
@@ -709,15 +765,15 @@ def metrics_command(listen: str | None, text: bool, clean: bool, subject: str) -
 
 @cli.command("trace-vm", context_settings=PASS_ON, short_help="Record mapping calls and page faults, to replay them.")
 @click.option(
-    "-o",
     "--out",
+    "-o",
     type=click.Path(path_type=_Path),
     default=_Path("program.vmtrace"),
     show_default=True,
     metavar="FILE",
-    help="Where the trace goes; compressed if it ends in .gz.",
+    help="Write the trace to FILE; compressed if its name ends in .gz.",
 )
-@click.option("--synthesise", is_flag=True, help="Synthesise first touches if perf may not record faults.")
+@click.option("--synthesise", is_flag=True, help="If perf may not record faults, make up a first touch for each page.")
 @click.option(
     "--processes",
     is_flag=True,
@@ -792,7 +848,7 @@ def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
     default=200,
     show_default=True,
     metavar="N",
-    help="Draw what isn't known about the machine at random N times. Fewer draws are faster but less certain.",
+    help="Sample unknown machine parameters N times. Fewer samples are faster but less certain.",
 )
 @click.option(
     "--virtual",
@@ -806,8 +862,8 @@ def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
 @click.option(
     "--page",
     type=click.Path(path_type=_Path, file_okay=False),
-    metavar="FOLDER",
-    help="Check with the model what papers say about locks, and write a page with plots into FOLDER. The locks and "
+    metavar="DIR",
+    help="Check with the model what papers say about locks, and write an HTML page with plots into DIR. The locks and "
     "machines are the papers'.",
 )
 @click.option(
@@ -822,7 +878,7 @@ def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
     default=5_000,
     show_default=True,
     metavar="N",
-    help="With --replay: replay N acquisitions in each draw. The draws take turns at up to 20 parts of a long record.",
+    help="With --replay: replay N acquisitions in each sample. Samples take turns at up to 20 parts of a long record.",
 )
 @click.option("--list", "show_list", is_flag=True, help="List machines and workloads.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -849,7 +905,7 @@ def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
     metavar="S",
     help="With --validate: length of each measured run.",
 )
-@click.option("--merge", is_flag=True, help="Show how far the predictions in files of --validate were right.")
+@click.option("--merge", is_flag=True, help="Show how accurate the predictions in files of --validate were.")
 @click.argument("files", nargs=-1, type=click.Path(path_type=_Path), metavar="[FILE...]")
 def predict_command(
     replay: _Path | None,
@@ -871,15 +927,15 @@ def predict_command(
     merge: bool,
     files: tuple[_Path, ...],
 ) -> int | None:
-    """Predict how locks scale on a machine that you don't have. The locks' own code runs on a modelled machine, where
-    moving a cache line takes as long as was measured on the real one. All figures are modelled, not measured.
+    """Predict how locks scale on a machine that you don't have. The locks' own code runs on a modelled machine,
+    with cache-line transfer times measured on the real machine. All figures are modelled, not measured.
 
     \b
     lockswap predict --list
     lockswap predict --machine x5-2 --rwlock ba,bravo-ba --writes 0.01
     lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
     lockswap predict --validate here.json        predict this machine, then measure it
-    lockswap predict --merge here.json its.json  show how far the predictions were right on several machines
+    lockswap predict --merge here.json its.json  show how accurate the predictions were on several machines
     lockswap predict --page predictions --draws 24
     lockswap predict --replay lockswap-record --machine x5-2 --mutex mcs,cohort
 
@@ -978,6 +1034,7 @@ def machine_command(out: _Path, seconds: float | None) -> int:
 @cli.command("record", context_settings=PASS_ON, short_help="Record a program's lock calls, to replay them.")
 @click.option(
     "--out",
+    "-o",
     type=click.Path(path_type=_Path),
     default=_Path("lockswap-record"),
     show_default=True,
@@ -991,7 +1048,7 @@ def machine_command(out: _Path, seconds: float | None) -> int:
     default=64,
     show_default=True,
     metavar="MB",
-    help="Stop recording a process when its file has MB megabytes; each has room for 32,000 acquisitions.",
+    help="Stop recording a process when its file reaches MB megabytes (about 32,000 acquisitions per megabyte).",
 )
 @click.option(
     "--after",
@@ -1014,7 +1071,7 @@ def record_command(
 ) -> int:
     """Run a program on glibc's own locks, and record the lock calls of each thread: which lock, in which mode, for how
     long it was held, and how long the thread worked in between. From that, `lockswap predict --replay` estimates how
-    fast the program would be under other locks, on a machine that you don't have. The exit status is the program's own.
+    fast the program would be with other locks, on a machine that you don't have. The exit status is the program's own.
 
     \b
     lockswap record -- ./prog
@@ -1031,18 +1088,12 @@ def record_command(
 
 @cli.command("advise", context_settings=PASS_ON, short_help="Try other locks for the slow ones, and write a policy.")
 @_metric
+@_better
 @_lower_is_better
+@_budget
 @click.option(
-    "--budget",
-    type=click.FloatRange(1, 86400),
-    default=120.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long the experiment may take; it makes at least six rounds in any case.",
-)
-@click.option(
-    "-o",
     "--out",
+    "-o",
     type=click.Path(path_type=_Path),
     default=_Path("advised.policy"),
     show_default=True,
@@ -1075,11 +1126,11 @@ def advise_command(
 
     \b
     lockswap advise -- ./batch input
-    lockswap advise --metric 'ops/s: ([0-9.]+)' --budget 300 -- ./bench --threads 8
+    lockswap advise --metric 'ops/s: ([0-9.]+)' --budget 5m -- ./bench --threads 8
     lockswap advise --server './server -p {port}' --load './load localhost:{port}' --metric 'requests/s: ([0-9.]+)'
 
     A command must end by itself and do the same work in each run. A server is started for each run, and the metric is
-    read from what the load prints. See docs/policy.md.
+    read from what the load prints. See docs/whatif.md.
     """
     from lockswap.advise import advise, subject
     from lockswap.base.paths import Paths
@@ -1091,13 +1142,14 @@ def advise_command(
 
 @cli.command("whatif", context_settings=PASS_ON, short_help="Estimate what each lock costs, before you change it.")
 @_metric
+@_better
 @_lower_is_better
 @click.option(
     "--lock",
     "names",
     multiple=True,
     metavar="NAME",
-    help="Only locks with this in their name, as 'lockswap profile' prints it; repeatable.",
+    help="Only locks whose name, as 'lockswap profile' prints it, contains NAME. Repeatable.",
 )
 @click.option(
     "--mode",
@@ -1114,14 +1166,7 @@ def advise_command(
     metavar="US",
     help="The longer of the two delays. Default: half a run, divided by the lock's holds.",
 )
-@click.option(
-    "--budget",
-    type=click.FloatRange(1, 86400),
-    default=120.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long it may take; it makes at least six rounds.",
-)
+@_budget
 @_preload_first
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @_command
@@ -1131,7 +1176,7 @@ def whatif_command(command: tuple[str, ...], **options: object) -> int:
 
     \b
     lockswap whatif -- ./batch input
-    lockswap whatif --metric 'ops/s: ([0-9.]+)' --budget 300 -- ./bench --threads 8
+    lockswap whatif --metric 'ops/s: ([0-9.]+)' --budget 5m -- ./bench --threads 8
     lockswap whatif --lock cache_lock --mode read -- ./batch input
 
     The program must end by itself and do the same work in each run. See docs/whatif.md.
@@ -1147,20 +1192,20 @@ def policy_group() -> None:
     """Check a policy: rules that swap some locks of a program and leave the others to glibc. See docs/policy.md."""
 
 
-@policy_group.command("check", context_settings=PASS_ON, short_help="Run a program and say what each rule caught.")
+@policy_group.command("check", context_settings=PASS_ON, short_help="Run a program and show what each rule matched.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @_preload_first
 @click.argument("rules", metavar="FILE")
 @_command
 def policy_check_command(as_json: bool, preload_first: tuple[str, ...], rules: str, command: tuple[str, ...]) -> int:
-    """Run a program under a policy, which is a file or a rule in quotes, and say on stderr which locks each rule caught
-    and where the program initialises them or first uses them. The exit status is the program's own.
+    """Run a program with a policy, which is a file or a rule in quotes, and show on stderr which locks each rule
+    matched and where the program initialises them or first uses them. The exit status is the program's own.
 
     \b
     lockswap policy check rules.txt -- ./server --port 8080
     lockswap policy check 'module=libcrypto.so.3 rwlock=bravo-ba' -- openssl speed sha256
 
-    Locks that no rule caught are listed too, with the places that a new rule can name.
+    Locks that no rule matched are listed too, with the call sites that a new rule can name.
     """
     from lockswap.base.paths import Paths
     from lockswap.policy import check
@@ -1173,16 +1218,16 @@ def policy_check_command(as_json: bool, preload_first: tuple[str, ...], rules: s
     return check.run(Paths.find(), rules, words, as_json, preload_first)
 
 
-@cli.command("completion", context_settings=SETTINGS, short_help="Print the script by which a shell completes.")
+@cli.command("completion", context_settings=SETTINGS, short_help="Print a shell completion script.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish")
 def completion_command(shell: str) -> None:
-    """Print the script by which a shell completes commands, options, locks, mutexes, workloads and campaigns. An
+    """Print a script with which a shell completes commands, options, locks, mutexes, workloads and campaigns. An
     installation has the scripts in the shells' own folders.
 
     \b
     For this bash:
       eval "$(lockswap completion bash)"
-    For zsh, in a folder of its fpath:
+    For zsh, in a directory on its fpath:
       lockswap completion zsh > ~/.zfunc/_lockswap
     For fish:
       lockswap completion fish > ~/.config/fish/completions/lockswap.fish
@@ -1192,20 +1237,20 @@ def completion_command(shell: str) -> None:
     print(scripts.script(cli, shell))
 
 
-@cli.command("doctor", context_settings=PASS_ON, short_help="Say what this machine and a program allow.")
+@cli.command("doctor", context_settings=PASS_ON, short_help="Check whether locks can be swapped here.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[PID | -- CMD...]")
 def doctor_command(as_json: bool, words: tuple[str, ...]) -> int:
     """Check whether locks can be swapped here, and say what to do if not, in one line each. Without an argument it
     checks the machine. With a command it also checks the command's files, without starting it. For a running process it
-    says whether lockswap is loaded, which lock runs since when, and what bypasses it.
+    says whether lockswap is loaded, which lock it uses and since when, and what bypasses it.
 
     \b
     lockswap doctor
     lockswap doctor -- ./server --port 8080
     lockswap doctor 4711
 
-    A line begins with 'ok', with 'note' if it is worth knowing, or with 'stops' if it must change first.
+    A line begins with 'ok', with 'note' if it is worth knowing, or with 'stops' if it prevents a swap.
 
     \b
     Exit status:
@@ -1219,7 +1264,7 @@ def doctor_command(as_json: bool, words: tuple[str, ...]) -> int:
     return doctor.run(Paths.find(), list(words), as_json)
 
 
-@cli.command("off", context_settings=SETTINGS, short_help="Give new locks of a running program back to glibc.")
+@cli.command("off", context_settings=SETTINGS, short_help="Make a running program use glibc's locks from now on.")
 @click.argument("pid", type=click.IntRange(1), metavar="PID")
 def off_command(pid: int) -> int:
     """Switch lockswap off in a running process: locks that are first used from now on are glibc's. Locks in use stay as
@@ -1239,12 +1284,15 @@ def off_command(pid: int) -> int:
 
 @cli.group("service", context_settings=SETTINGS, short_help="Swap the locks of a systemd service.")
 def service_group() -> None:
-    """Swap the locks of a systemd service by a drop-in, a small file beside the unit's own. See docs/production.md."""
+    """Swap the locks of a systemd service by a drop-in, a small file next to the unit's own. See docs/production.md."""
 
 
-_user = click.option("--user", is_flag=True, help="A service of this user's own manager.")
+_user = click.option("--user", is_flag=True, help="Use the systemd user manager.")
 _root = click.option(
-    "--root", type=click.Path(path_type=_Path), metavar="DIR", help="A unit below DIR, as in an image that is prepared."
+    "--root",
+    type=click.Path(path_type=_Path),
+    metavar="DIR",
+    help="Work on the unit files below DIR, for example in an image being built.",
 )
 _now = click.option("--now", is_flag=True, help="Also reload the manager, and restart the unit if it runs.")
 
@@ -1253,7 +1301,7 @@ _now = click.option("--now", is_flag=True, help="Also reload the manager, and re
 @_rwlock
 @_mutex
 @click.option("--cond", metavar="own|pthread", help="Condition variables, as for 'lockswap run'.")
-@click.option("--wait", metavar="POLICY", help="How threads wait: spin, yield or park.  [default: park]")
+@click.option("--wait", metavar="HOW", help="How threads wait: spin, yield or park.  [default: park]")
 @_user
 @_root
 @_now
@@ -1269,7 +1317,7 @@ def service_enable_command(
     unit: str,
 ) -> int:
     """Write the file UNIT.d/50-lockswap.conf, which sets LD_PRELOAD and the locks, and show it. What the unit preloads
-    already stays. The exit status is 1 if a setting of the unit stands in the way.
+    already stays. The exit status is 1 if a setting of the unit prevents the swap.
 
     \b
     lockswap service enable nginx --rwlock auto --mutex auto
@@ -1304,7 +1352,7 @@ def service_disable_command(user: bool, root: _Path | None, now: bool, unit: str
 @_root
 @click.argument("unit", metavar="UNIT")
 def service_status_command(as_json: bool, user: bool, root: _Path | None, unit: str) -> int:
-    """Say whether the drop-in is there, which settings of the unit stand in its way, and what 'lockswap doctor' says of
+    """Say whether the drop-in is there, which settings of the unit prevent the swap, and what 'lockswap doctor' says of
     the service's main process. The exit status is the doctor's."""
     from lockswap.base.paths import Paths
     from lockswap.service import service

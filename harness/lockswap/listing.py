@@ -49,13 +49,13 @@ class Listing:
         registry = self.registry
         lines = [f"Reader-writer locks (--rwlock), lockswap {registry.version}"]
         lines += self._locks([(NONE, AS_IT_IS)], registry.rwlocks)
-        lines += ["", "Mutexes, each with condition variables to it (--mutex)"]
+        lines += ["", "Mutexes, each with matching condition variables (--mutex)"]
         lines += self._locks([], registry.mutexes)
         by_default = [*registry.default_rwlocks, *(f"mutex:{name}" for name in registry.default_mutexes)]
         lines += [
             "",
             *wrapped(f"Where none is named, compare takes {words(by_default)}.", self.width),
-            *wrapped("'lockswap list NAME' says all about one lock, mutex, range lock or workload.", self.width),
+            *wrapped("'lockswap list NAME' shows everything about a lock, mutex, range lock or workload.", self.width),
             *wrapped(
                 f"'lockswap list ranges' ({len(registry.range_locks)} range locks), "
                 f"'list workloads' ({len(self._about_locks())}), 'list waits', 'list variables'.",

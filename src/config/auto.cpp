@@ -21,7 +21,7 @@ const char* auto_mutex(const Config& config) noexcept { return chosen(kAutoMutex
 void put_auto_reason(Text& out, const AutoChoice& choice) noexcept {
   if (choice.left_out != nullptr) out << choice.left_out << " " << kWhyLeftOut << "; ";
   if (same_name(choice.several_cpus, "pthread")) {
-    out << "this build's other locks may block programs that are right under glibc's";
+    out << "this build's other locks may block programs that are correct with glibc's";
   } else if (same_name(choice.one_cpu, choice.several_cpus)) {
     out << "it lets one thread go on alone where trials show that to be faster, and every waiter "
            "gets its turn";

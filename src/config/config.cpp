@@ -19,11 +19,11 @@ namespace {
 constexpr const char* kDefaultPatience = "20000";
 
 constexpr Option kOptions[] = {
-    {"LOCKSWAP_RWLOCK", "lock", "", "the reader-writer lock to run; unset: glibc's, untouched"},
+    {"LOCKSWAP_RWLOCK", "lock", "", "the reader-writer lock to use; unset: glibc's, untouched"},
     {"LOCKSWAP_MUTEX", "mutex", "",
-     "the mutex to run, with condition variables of its own; unset: glibc's, untouched"},
+     "the mutex to use, with our own condition variables; unset: glibc's, untouched"},
     {"LOCKSWAP_COND", "own or pthread", "",
-     "own: condition variables of ours, also with glibc's mutexes; pthread: glibc's; unset: those "
+     "own: our condition variables, also with glibc's mutexes; pthread: glibc's; unset: those "
      "that go with the mutex"},
     {"LOCKSWAP_POLICY", "FILE or rule", "",
      "which objects are swapped, and by what; see 'docs/policy.md'; unset: all, by the two above"},
@@ -33,14 +33,14 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_READER_PATIENCE_US", "0..60000000", kDefaultPatience,
      "microseconds after which a reader bypasses a writer that waits for readers; 0: never"},
     {"LOCKSWAP_HANDOVER_US", "0..60000000", "500",
-     "eventual, gcr-*: least time between two hand-offs, in microseconds; 0: hand off at each "
+     "eventual, gcr-*: minimum time between two hand-offs, in microseconds; 0: hand off at each "
      "release"},
     {"LOCKSWAP_BRAVO_SLOTS", "power of two, 16..1048576", "4096",
      "number of slots in BRAVO's table of readers"},
     {"LOCKSWAP_BRAVO_N", "0..1000000", "9",
      "BRAVO's slow-down guard: writers lose at most 1/(N+1) of their time to revocations"},
     {"LOCKSWAP_TOPOLOGY", "NxCxT", "",
-     "for tests: pretend N nodes of C cores of T threads; unset: ask the system"},
+     "for tests: pretend N nodes of C cores of T threads; unset: those of the machine"},
     {"LOCKSWAP_RANGE", "range lock", kDefaultRange,
      "the range lock of programs that name none; see 'lockswap list'"},
     {"LOCKSWAP_RANGE_SEGMENT", "1..1073741824", "4096",
@@ -48,7 +48,8 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_STATS", "0, 1 or FILE", "0",
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
     {"LOCKSWAP_PROFILE", "DIR", "",
-     "record which locks hurt, and which lines wait and hold, in files of this folder; read by "
+     "record which locks cost the most waiting, and which lines wait and hold, in files of this "
+     "folder; read by "
      "'lockswap report'"},
     {"LOCKSWAP_METRICS", "DIR", "",
      "count acquisitions and waits in files of this folder, for monitoring; read by 'lockswap "
@@ -70,7 +71,7 @@ constexpr Option kOptions[] = {
      "and "
      "say so"},
     {"LOCKSWAP_VERBOSE", "0 or 1", "",
-     "1: print which lock runs, and at exit which libraries bypass it; 0: no warnings either; "
+     "1: print which lock is used, and at exit which libraries bypass it; 0: no warnings either; "
      "unset: only warnings"},
     {"LOCKSWAP_AUDIT", "FILE", "", "used by 'lockswap audit' and its library, not by this one"},
     {"LOCKSWAP_FUZZ", "SEED,...", "", "used by 'lockswap fuzz' and its library, not by this one"},

@@ -91,7 +91,7 @@ void put_text_policy(Text& out, const Config& config) noexcept {
     put_rule(out, rule);
     put_text_objects(out, *all, i);
   }
-  out << "  caught by no rule, so they stay glibc's";
+  out << "  matched by no rule, so they stay glibc's";
   put_text_objects(out, *all, -1);
 }
 

@@ -240,7 +240,7 @@ def test_of_a_static_program_it_is_said_that_nothing_was_disturbed(tmp_path):
         ["gcc", "-static", "-x", "c", "-", "-o", program], input="int main(void) { return 0; }", text=True, check=True
     )
     done = lockswap("fuzz", "--seed", 7, "--runs", 1, "--", program)
-    assert done.returncode == 0 and "nothing was disturbed" in done.stderr
+    assert done.returncode == 0 and "nothing was delayed" in done.stderr
     assert done.stderr.endswith("no failure in 1 run, seed 7\n"), done.stderr
     done = lockswap("fuzz", "--seed", 7, "--runs", 2, "--", "/bin/true")
     assert done.stderr == "lockswap fuzz: no failure in 2 runs, seeds 7 to 8\n"
@@ -349,7 +349,7 @@ def test_a_program_that_never_started_has_no_good_runs(tmp_path):
 
 ENDS = {
     "usual status": ("exit 5", 0, "no failure in 2 runs, seeds 1 to 2; each ended with exit status 5"),
-    "another status": ('test -z "$LOCKSWAP_FUZZ"', 3, "exit status 1 in each run, undisturbed 0: a race would not"),
+    "another status": ('test -z "$LOCKSWAP_FUZZ"', 3, "exit status 1 in each run, 0 without delays: a race would not"),
     "status of a crash": ('test -z "$LOCKSWAP_FUZZ" || exit 139', 3, "crash: it ended with exit status 139, which "),
     "crash undisturbed": ("sh -c 'kill -11 $$'; exit $?", 3, "without delays; repair that first: crash: it ended with"),
 }

@@ -193,7 +193,7 @@ def test_how_long_it_takes_is_not_guessed_of_a_program_that_has_not_run(campaign
     """The user's command, and what comes after it, may take a moment or an hour."""
     _, done = campaign("-l", "ba", "--", repo / "build/apps/rwbench", "1", "100")
     assert "8 runs, whose length the first will show" in done.stderr
-    assert "counting rwbench under none (? left)" in done.stderr
+    assert "counting rwbench with none (? left)" in done.stderr
     _, done = campaign("-l", "ba", "--out", repo / "d", "--", repo / "build/apps/rwbench", "1", "100", "{seconds}")
     assert "8 runs, about 0:24" in done.stderr  # 2 seconds each, with three to count
 

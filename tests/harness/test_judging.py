@@ -135,7 +135,7 @@ def test_too_few_live_stretches_make_all_the_time_count(kept, all_time):
     assert ratio.verdict == ("slower" if all_time else "faster")
     assert ("ba is judged on all its time (pairs)" in said(found)) == all_time
     if all_time:
-        assert "29 % with 2 threads (60 % under none)" in said(found)
+        assert "29 % with 2 threads (60 % without lockswap)" in said(found)
 
 
 def test_a_round_without_live_stretches_gives_no_live_ratio():
@@ -253,7 +253,7 @@ def heaps(lock, number, second_run):
         (lambda: campaign(steady(noise=0.3), until=0.05, budget_min=2.0), "Half the width takes four times the rounds"),
         (lambda: campaign(steady(), change=lambda row: row.numbers.update(steal_share=0.3)), "hypervisor"),
         (lambda: campaign(steady(), change=lambda row: setattr(row, "disturbed", 1)), "something else was running"),
-        (lambda: campaign(steady(), change=lambda row: hang(row)), "w under ba did not end in time"),
+        (lambda: campaign(steady(), change=lambda row: hang(row)), "w with ba did not end in time"),
         (lambda: campaign(drifting, metrics=[OPS, OPS | {"name": "more"}]), "differ by more than chance"),
         (lambda: campaign(steady(), change=lambda row: fail_second_run(row)), "no noise floor for w"),
         (lambda: campaign(lambda *_: {"ops": 1000.0, "wall_s": 0.05}), "last less than 0.1 s"),

@@ -71,7 +71,7 @@ def test_peers_run_beside_the_locks_and_without_the_library(compared):
     statuses = {lock: {(row["status"], row["detail"]) for row in found} for lock, found in rows.items()}
     assert statuses.pop("peer:absent") == {("skipped", "absent is not compiled in: install it")}
     assert set(map(frozenset, statuses.values())) == {frozenset({("ok", "")})}
-    assert "rw under peer:absent: skipped: absent is not compiled in: install it" in done.stderr
+    assert "rw with peer:absent: skipped: absent is not compiled in: install it" in done.stderr
     assert any("built with another library's lock" in hint for hint in about["hints"])
 
 

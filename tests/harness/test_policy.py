@@ -41,14 +41,14 @@ def program(tmp_path):
     return target
 
 
-def test_what_each_rule_caught(lockswap, program, tmp_path):
+def test_what_each_rule_matched(lockswap, program, tmp_path):
     rules = tmp_path / "rules"
     rules.write_text(f"site=make rwlock={LOCK}\nmodule=nothing.so rwlock={LOCK}\n")
     done = lockswap("policy", "check", str(rules), "--", str(program))
     assert done.returncode == 0 and done.stdout == ""
     assert f"line 1: site=make rwlock={LOCK}: 3 rwlocks" in done.stderr
     assert f"line 2: module=nothing.so rwlock={LOCK}: nothing" in done.stderr
-    assert "caught by no rule: glibc's: 1 rwlock" in done.stderr
+    assert "matched by no rule: glibc's: 1 rwlock" in done.stderr
 
 
 def test_an_address_of_the_report_is_a_rule(lockswap, program):
@@ -77,5 +77,5 @@ def test_text_names_places_once():
         "other_places": 4,
     }
     text = check.as_text([{"program": "p", "pid": 1, "policy": policy}])
-    assert "line 1: rwlock=x: 2 rwlocks" in text and "a place in no file" in text
-    assert "4 objects more" in text and "caught by no rule: glibc's: nothing" in text
+    assert "line 1: rwlock=x: 2 rwlocks" in text and "a call site in no file" in text
+    assert "4 objects more" in text and "matched by no rule: glibc's: nothing" in text

@@ -122,7 +122,7 @@ def test_a_policy_that_catches_nothing_is_not_measured(lockswap, program, tmp_pa
     rules = tmp_path / "mine.policy"
     rules.write_text(f"module=nothing.so rwlock={LOCK}\n")
     done = lockswap("compare", "--policy", rules, "--out", tmp_path / "c", "-r", "1", "--no-report", "--", program)
-    assert "no rule of the policy caught a lock" in done.stderr
+    assert "no rule of the policy matched a lock" in done.stderr
     assert {row["status"] for row in rows(tmp_path / "c") if row["lock"] == "policy:mine"} == {"no lock"}
 
 

@@ -108,7 +108,7 @@ def test_figures_are_there_without_the_mouse(browser, page):
     ("made", "says"),
     [
         (lock("m", 400, 2), "A wait for fill_m m.cpp:12 takes 2.00 ms on average"),
-        (lock("m", 400, 2, ran=20), "off the processor for 80 % of their long holds"),
+        (lock("m", 400, 2, ran=20), "off-CPU for 80 % of their long holds"),
         (lock("m", 400, 2, until=20), "comes after the release"),
         (lock("m", 4000, 0.02), "held shortly and often"),
         (lock("m", 4, 0.02), "little to gain"),

@@ -53,7 +53,7 @@ def test_starved_writers_are_named_with_rates(made):
     text = said(made, "starving")
     line = next(line for line in text.splitlines() if "starves" in line)
     assert line.startswith("glibc's lock (none and pthread) starves writers: ")
-    assert "0 writes/s with 8 threads" in line and "under ba" in line and "with 4 threads" in line
+    assert "0 writes/s with 8 threads" in line and "with ba" in line and "with 4 threads" in line
     assert "with 1 thread" not in line
     assert "pthread got none" in text and "∞" not in text
 

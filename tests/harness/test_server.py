@@ -360,7 +360,7 @@ def test_under_rwlocks_a_workload_of_mutexes_is_only_measured_as_it_is(campaign,
     found = {row["lock"]: (row["status"], row["detail"]) for row in measured}
     assert found["none"] == ("ok", "")
     assert found["ba"][0] == found["pthread"][0] == "no lock" and "takes only mutexes" in found["ba"][1]
-    assert "--mutex chooses what they are swapped for; under pthread and ba it is not measured" in done.stderr
+    assert "--mutex chooses what they are swapped for; it is not measured with pthread and ba" in done.stderr
 
 
 def test_workloads_by_name_only(tiny, recipe, repo):

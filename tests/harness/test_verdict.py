@@ -73,7 +73,7 @@ def test_gains_with_many_threads_and_losses_with_one(tmp_path):
     figures = {"none": {"ops": [1e6] * 2}, "pthread": {"ops": [1e6] * 2}, "ba": {"ops": [0.7e6, 2e6]}}
     one = judged(tmp_path / "x", ("work", TOTAL, figures))
     assert one.kind == TRADE and one.sentence.startswith("Use ba if it runs with 2 threads: ops ")
-    assert re.search(r"\. Else keep glibc's: under ba ops done a second 1\.\d+× lower .* with 1 thread\.", one.sentence)
+    assert re.search(r"\. Else keep glibc's: with ba ops done a second 1\.\d+× lower .* with 1 thread\.", one.sentence)
     assert one.price == "" and re.fullmatch(r"ops/s 1\.\d+× lower with 1 thread", one.elsewhere)
 
 
@@ -211,7 +211,7 @@ def test_nothing_measured(tmp_path):
     assert one.kind == NOTHING and "'lockswap audit' shows what it takes" in one.sentence
     every = dict.fromkeys(("none", "pthread", "ba"), ("failed", "exit status 1"))
     found = verdict(load(tmp_path / "z", ops(ba=1e6), fails=every))
-    assert found.sentence.startswith("Can't tell: nothing was measured: no run under pthread was good (failed: exit")
+    assert found.sentence.startswith("Can't tell: nothing was measured: no run with pthread was good (failed: exit")
     found = verdict(load(tmp_path / "two", rw("a", ba=(2, 2)), rw("b", ba=(2, 2)), fails=every))
     assert found.sentence.startswith("Can't tell: nothing was measured. ")
     assert [one.kind for one in found.workloads] == [NOTHING, NOTHING]
@@ -243,7 +243,7 @@ def test_a_lock_whose_runs_fail_is_not_taken(tmp_path):
 def test_the_baseline_that_starves_a_side(tmp_path):
     one = judged(tmp_path / "x", rw(none=(1, 0), pthread=(1, 0), ba=(0.5, 1)))
     assert one.kind == TRADE and one.condition == "if writes count more than reads"
-    assert "writes done a second not 0 as under glibc's at every thread count" in one.sentence
+    assert "writes done a second not 0 as with glibc's at every thread count" in one.sentence
     assert "inf" not in one.sentence and "∞" not in one.sentence
 
 
@@ -418,9 +418,9 @@ RATE, TIME, PLAIN = (
         (RATE, 0.5, "2.0× lower"),
         (RATE, 1.04, "1.04× higher"),
         (RATE, 0.96, "1.04× lower"),
-        (RATE, math.inf, "not 0 as under glibc's"),
-        (RATE, 0.0, "0, which it is not under glibc's"),
-        (TIME, 0.0, "not 0 as under glibc's"),
+        (RATE, math.inf, "not 0 as with glibc's"),
+        (RATE, 0.0, "0, which it is not with glibc's"),
+        (TIME, 0.0, "not 0 as with glibc's"),
         (PLAIN, 0.25, "4.0× higher"),
         (PLAIN, 4, "4.0× lower"),
     ],

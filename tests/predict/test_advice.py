@@ -1,4 +1,4 @@
-"""What the model says of when a lock pays: from which number of processors on, and that page and command have it."""
+"""On how many processors a lock begins to pay, by the model, and that the command says so."""
 
 import subprocess
 import sys
@@ -31,12 +31,6 @@ def _points(lock: str, rates: dict[int, float]) -> list[bands.Point]:
 def test_from_where_on(rates, first):
     points = [*_points("b", rates), *_points("a", {2: 10, 8: 10, 72: 10})]
     assert advice_maker.first_of_all("b", points, "a") == first
-
-
-def test_the_page_of_locks_has_the_tables():
-    page = (ROOT / "docs/locks.md").read_text(encoding="utf-8")
-    for kind in advice_maker.PLAINEST:
-        assert "\n".join(advice.table(advice.read(FILE), kind)) in page
 
 
 def test_list_says_that_it_is_modelled():

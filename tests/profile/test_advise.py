@@ -130,7 +130,7 @@ class Played:
     [
         (lambda swapped, n: 1.0 + 0.001 * (n % 3), "nothing that was tried is shown to be faster"),
         # Only the runs that chose it are fast.
-        (lambda swapped, n: 0.5 + 0.001 * n if swapped and n < 6 else 1.0 + 0.001 * (n % 3), "measured again is not"),
+        (lambda swapped, n: 0.5 + 0.001 * n if swapped and n < 6 else 1.0 + 0.001 * (n % 3), "was not confirmed"),
         (lambda swapped, n: (0.5 if swapped else 1.0) + 0.001 * (n % 3), "Swap: auto for mutex m"),
     ],
 )

@@ -61,7 +61,7 @@ def test_threads_that_wait_for_something_else_than_a_lock(tmp_path):
         ask(child.pid, waiting(1))
         done = lockswap("top", child.pid, "--count", "1", "--interval", "0.1")
     assert "\n1 thread waits now for cond filled, for " in done.stdout, done
-    assert "\n1 thread waits now for a thread's end, joined in run " in done.stdout
+    assert "\n1 thread waits now for a thread's exit, joined in run " in done.stdout
 
 
 def a_look(ages: dict[int, int], over_ns: int) -> tuple[Look, dict]:

@@ -10,10 +10,19 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from test_profile import HOT, PRELOAD, READER, ROOT, environment, lockswap, profile  # noqa: F401
+from test_profile import HOT, PRELOAD, READER, environment, lockswap, profile  # noqa: F401
 from test_why import ask, started
 
 SAMPLES = Path(__file__).parents[1] / "parse/samples"
+# As one would ask Perfetto's trace_processor.
+HOTTEST = """SELECT counter_track.name, SUM(counter.value) AS ms
+    FROM counter JOIN counter_track ON counter.track_id = counter_track.id
+    WHERE counter_track.name LIKE '% waited_ms'
+    GROUP BY counter_track.name ORDER BY ms DESC LIMIT 10"""
+WAITED = """SELECT thread.tid, slice.name, COUNT(*) AS waits, SUM(slice.dur) / 1e6 AS ms
+    FROM slice JOIN thread_track ON slice.track_id = thread_track.id JOIN thread USING (utid)
+    WHERE slice.category = 'wait'
+    GROUP BY thread.tid, slice.name ORDER BY ms DESC LIMIT 10"""
 
 
 def events_in(folder: Path) -> list[dict]:
@@ -25,11 +34,6 @@ def recorded(folder: Path) -> dict:
     command = [READER, *folder.glob("*.lockprof")]
     processes = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["processes"]
     return processes[0] if processes else {}
-
-
-def queries() -> list[str]:
-    """Those that the page has."""
-    return re.findall(r"^    SELECT .*?;$", (ROOT / "docs/profile.md").read_text(), re.DOTALL | re.MULTILINE)
 
 
 def processed(events: list[dict]) -> sqlite3.Connection:
@@ -64,7 +68,7 @@ def test_a_query_gives_the_ten_hottest_locks_of_the_report(profile):  # noqa: F8
     found = profile(HOT, "several")
     hottest = [(f"{lock['kind']} {lock['name']} waited_ms", lock["wait_ns"] / 1e6) for lock in found["locks"][:10]]
     assert len({name for name, _ in hottest}) == 10 and hottest[-1][1] > 0
-    rows = processed(events_in(found["folder"])).execute(queries()[0]).fetchall()
+    rows = processed(events_in(found["folder"])).execute(HOTTEST).fetchall()
     assert [name for name, _ in rows] == [name for name, _ in hottest]
     assert [ms for _, ms in rows] == pytest.approx([ms for _, ms in hottest], abs=0.001)
 
@@ -80,7 +84,7 @@ def test_a_query_gives_who_waited(profile):  # noqa: F811
     waiter = next(one for one in waits if one["args"]["waits at"].startswith("wait_for_it hot_locks.c"))
     assert waiter["args"]["ended by"].startswith("hold_long hot_locks.c")
     assert waiter["args"]["ended by thread"] not in (waiter["tid"], waiter["pid"])
-    rows = processed(events).execute(queries()[1]).fetchall()
+    rows = processed(events).execute(WAITED).fetchall()
     mine = [one["dur"] for one in waits if one["tid"] == waiter["tid"]]
     said = {(tid, name): (count, ms) for tid, name, count, ms in rows}
     assert said[waiter["tid"], "wait for mutex hot"] == (len(mine), pytest.approx(sum(mine) / 1e3))

@@ -124,7 +124,7 @@ def test_what_the_library_says_is_no_metric():
 )
 def test_a_failure_names_what_the_run_was_under(tmp_path, more, under):
     trial = Trial(ROOT / "build/liblockswap.so", Command(["/bin/sh", "-c", "exit 7"]), Metric())
-    with pytest.raises(UserError, match=f"^under {re.escape(under)} the program ended with status 7: "):
+    with pytest.raises(UserError, match=f"^with {re.escape(under)} the program ended with status 7: "):
         trial.run(more={key: value.format(tmp=tmp_path) for key, value in more.items()})
 
 

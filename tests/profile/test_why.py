@@ -511,7 +511,7 @@ def test_a_process_that_root_may_not_look_at_either(monkeypatch):
 def test_a_process_that_is_not_recorded(command):
     with subprocess.Popen(["sleep", "60"], env=environment(LD_PRELOAD=str(PRELOAD))) as child:
         time.sleep(0.5)
-        refused(command, child.pid, says="runs under lockswap, but is not recorded; start the program with")
+        refused(command, child.pid, says="runs with lockswap, but is not recorded; start the program with")
         child.kill()
 
 

@@ -148,17 +148,17 @@ def _measured_again(trial: Trial, best: list[Candidate], end: float) -> Advice:
     titles = " and ".join(one.title for one in best)
     if ratio.low < 1 + stats.LEAST:
         return Advice(
-            [], ratio, f"Keep glibc's locks: {titles} seemed better, and measured again is not: {_shown(ratio)}."
+            [], ratio, f"Keep glibc's locks: {titles} seemed better, but the gain was not confirmed: {_shown(ratio)}."
         )
     lines = []
     for one in best:
         lines += [f"# {one.hot.lock.kind} {one.hot.lock.name}: {one.hot.evidence}.", f"# {one.why}.", one.rule]
-    lines.insert(0, f"# {trial.metric.name}: {_shown(ratio)} as on glibc's locks.")
-    return Advice(lines, ratio, f"Swap: {titles}. Measured again, {trial.metric.name} is {_shown(ratio)}.")
+    lines.insert(0, f"# {trial.metric.name}: {_shown(ratio)} compared with glibc's locks.")
+    return Advice(lines, ratio, f"Swap: {titles}. Measured again, the gain in {trial.metric.name} is {_shown(ratio)}.")
 
 
 def _shown(ratio: stats.Ratio) -> str:
-    return f"{ratio.estimate:.2f} times as good (95 %: {ratio.low:.2f} to {ratio.high:.2f}, {ratio.n} rounds)"
+    return f"{ratio.estimate:.2f}x (95 %: {ratio.low:.2f} to {ratio.high:.2f}, {ratio.n} rounds)"
 
 
 def _say(line: str) -> None:

@@ -27,7 +27,7 @@ class Hot:
         lock = self.lock
         words = [f"{lock.acquisitions:,} acquisitions by {lock.threads} threads"]
         if lock.kind == "rwlock":
-            words.append(f"{100 * self.read_share:.1f} % of them read")
+            words.append(f"{100 * self.read_share:.1f} % reads")
         words.append(f"{lock.contended:,} ({100 * lock.contended / max(1, lock.acquisitions):.1f} %) had to wait")
         return ", ".join(words)
 

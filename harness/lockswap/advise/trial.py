@@ -105,7 +105,7 @@ class Trial:
             try:
                 ran = self.subject.run(env, swap)
             except Failed as failed:
-                raise UserError(f"under {_what(rules, more or {})} {failed}") from failed
+                raise UserError(f"with {_what(rules, more or {})} {failed}") from failed
         value = self.metric.of(_SAID.sub("", ran.text), ran.wall_s)
         return Timed(value, ran.wall_s, ran.cpu_s, tuple(_SAID.findall(ran.text) + _SAID.findall(ran.server_text)))
 

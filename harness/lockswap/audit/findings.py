@@ -33,12 +33,12 @@ MEANINGS = {
     "self_deadlock": Meaning(
         LOOK,
         "write by a thread that reads",
-        "It waits for itself for ever, under glibc's lock as under any other. Release the read hold first.",
+        "It waits for itself for ever, with glibc's lock as with any other. Release the read hold first.",
     ),
     "opposite_orders": Meaning(
         LOOK,
         "two locks taken in opposite orders",
-        "Two threads that each have their first lock wait for each other for ever, under glibc's lock as under any "
+        "Two threads that each have their first lock wait for each other for ever, with glibc's lock as with any "
         "other. Take the two in one order everywhere. It is harmless only if the two threads never run at the same "
         "time.",
     ),
@@ -46,7 +46,7 @@ MEANINGS = {
         LOOK,
         "locks taken in orders that form a cycle",
         "Each thread takes a lock and then the next one's, and the last thread's second lock is the first thread's "
-        "first. If each has its first lock, all wait for each other for ever, under any lock. "
+        "first. If each has its first lock, all wait for each other for ever, with any lock. "
         "Take them in one order everywhere. It is harmless only if these threads never run at the same time.",
     ),
     "circle_with_reads": Meaning(
@@ -72,7 +72,7 @@ MEANINGS = {
     "wait_while_reading": Meaning(
         LOOK,
         "wait for another thread while a writer waits for the waiting thread's read hold",
-        "The wait is for a condition variable, a thread's end or a barrier. If the thread that is to end it reads the "
+        "The wait is for a condition variable, a thread's exit or a barrier. If the thread that is to end it reads the "
         f"same lock first, it waits behind the writer: {_PATIENCE} Release the read hold before the wait. Nothing "
         "needs to change if no thread needs that lock to end the wait.",
     ),
@@ -90,7 +90,7 @@ MEANINGS = {
     "join_while_holding": Meaning(
         LOOK,
         "join while holding a lock that the joined thread asks for",
-        "Each of the two waits for the other for ever, under glibc's lock as under any other. Release the lock "
+        "Each of the two waits for the other for ever, with glibc's lock as with any other. Release the lock "
         "before the join.",
     ),
     "starving_writer": Meaning(
@@ -103,13 +103,13 @@ MEANINGS = {
         LOOK,
         "thread that ended with a lock held",
         "The thread returned, exited or was cancelled, and nobody has released the lock since. The next thread that "
-        "asks for it waits for ever, under glibc's lock as under any other. Release it before the thread ends, or in "
+        "asks for it waits for ever, with glibc's lock as with any other. Release it before the thread ends, or in "
         "a clean-up handler (pthread_cleanup_push).",
     ),
     "held_over_fork": Meaning(
         LOOK,
         "lock call in a forked child for a lock that another thread of the parent held",
-        "That thread doesn't exist in the child, so the child waits for ever, under glibc's lock as under any other. "
+        "That thread doesn't exist in the child, so the child waits for ever, with glibc's lock as with any other. "
         "Take the lock in a prepare handler of pthread_atfork, initialise it again in the child, or call exec there.",
     ),
     "destroy_while_held": Meaning(
@@ -137,7 +137,7 @@ MEANINGS = {
     "release_of_unheld": Meaning(
         LOOK,
         "release of a lock that nobody holds",
-        "Undefined under glibc, which counts its readers wrong from then on; lockswap returns EPERM. Find the unlock "
+        "Undefined with glibc, which counts its readers wrong from then on; lockswap returns EPERM. Find the unlock "
         "without a lock.",
     ),
     "used_before_seen": Meaning(
@@ -150,7 +150,7 @@ MEANINGS = {
         LOOK,
         "lock taken in a signal handler",
         "The handler ran while its thread was inside a lock function: it may wait for the thread that it interrupted. "
-        "POSIX does not allow it; under glibc's default it rarely hangs, under fair locks more often.",
+        "POSIX does not allow it; with glibc's default lock it rarely hangs, with fair locks more often.",
         (RWLOCKS, MUTEXES, CONDVARS),
     ),
     "cond_wait_unheld": Meaning(
@@ -202,7 +202,7 @@ MEANINGS = {
     "join_may_wait": Meaning(
         NOTE,
         "joins while holding a lock that the joined thread has taken before",
-        "If it takes the lock once more before it ends, both threads wait for ever, under any lock. If it may do "
+        "If it takes the lock once more before it ends, both threads wait for ever, with any lock. If it may do "
         "so, release the lock before the join.",
     ),
     "real_time_thread": Meaning(
@@ -230,12 +230,12 @@ MEANINGS = {
         "The lock was left behind without a release. lockswap notices, as the audit did.",
     ),
     "fork_while_holding": Meaning(
-        NOTE, "fork while the forking thread held a lock", "Its holds stay in the child, as under glibc."
+        NOTE, "fork while the forking thread held a lock", "Its holds stay in the child, as with glibc."
     ),
     "fork_while_others_hold": Meaning(
         NOTE,
         "fork while another thread held a lock",
-        "That hold stays for ever in the child, as under glibc. It matters if the child asks for the lock before it "
+        "That hold stays for ever in the child, as with glibc. It matters if the child asks for the lock before it "
         "calls exec.",
     ),
     "fork_with_waiters": Meaning(
@@ -268,7 +268,7 @@ MEANINGS = {
     "cond_shared_mutex_private": Meaning(
         NOTE,
         "waits for a process-shared condition variable with a private mutex",
-        "The condition variable stays glibc's and the mutex does not: under --mutex such a wait rechecks every "
+        "The condition variable stays glibc's and the mutex does not: with --mutex such a wait rechecks every "
         "millisecond.",
         (CONDVARS,),
     ),
@@ -391,9 +391,7 @@ class Audit:
         if shared := c["rw_process_shared"]:
             notes.append(f"{plural(shared, 'process-shared lock')}: not swapped, handed to glibc.")
         if timed := c["timedwrlock"] + c["clockwrlock"]:
-            notes.append(
-                f"{plural(timed, 'timed write')}: under `ba` they enter only when nobody is in, and can starve."
-            )
+            notes.append(f"{plural(timed, 'timed write')}: with some locks they can starve (docs/locks.md).")
         if again := c["rw_again"]:
             notes.append(f"EAGAIN was returned {plural(again, 'time')}: too many readers at once.")
         if forgotten := c["orders_forgotten"]:

@@ -100,7 +100,7 @@ class _Execution:
                 takes = job.recipe.takes
                 text = f"takes only {words(KINDS[kind] for kind in takes)}, as its recipe says; "
                 text += f"{words(f'--{kind}' for kind in takes)} chooses what they are swapped for"
-                self.watcher.says(f"{job.recipe.name}: {text}; under {words(others)} it is not measured")
+                self.watcher.says(f"{job.recipe.name}: {text}; it is not measured with {words(others)}")
                 self.unfit |= {(job.recipe.name, lock): (NO_LOCK, text) for lock in others}
 
     def _build(self, recipe: Recipe) -> str | None:
@@ -111,13 +111,13 @@ class _Execution:
         return build(paths, recipe, self.watcher.says)
 
     def _check_all(self, rounds: Rounds) -> None:
-        """Count, under each lock, whether the workload takes it."""
+        """Count, with each lock, whether the workload takes it."""
         wanted = {name for (name, _), turns in rounds.left().items() if turns}
         pairs = [(name, lock) for name, job in self.jobs.items() if name in wanted for lock in job.locks]
         remaining = [pair for pair in pairs if pair not in self.unfit]
         for index, (name, lock) in enumerate(remaining):
             rest = [self.jobs[other].recipe for other, _ in remaining[index:]]
-            self.watcher.starts(f"counting {name} under {lock}", self._left_s(rounds, checks=rest))
+            self.watcher.starts(f"counting {name} with {lock}", self._left_s(rounds, checks=rest))
             self._check(self.jobs[name], lock)
             self.plan.folder.write_checks(self.checks)
 
@@ -161,7 +161,7 @@ class _Execution:
                 problem = judge.lock_check_failure(check, counts, outcome.output, job.kinds(lock), job.user_command)
                 if Choice.of(lock).policy is not None:
                     entry["caught"] = counts.caught
-                    problem = problem or (None if counts.caught else "no rule of the policy caught a lock")
+                    problem = problem or (None if counts.caught else "no rule of the policy matched a lock")
                 if problem:
                     status, detail = NO_LOCK, problem
         detail = scrub(detail, plan.setup.paths.root)
@@ -169,7 +169,7 @@ class _Execution:
         self.checks.append(entry)
         if status == OK:
             return
-        self.watcher.says(f"{job.recipe.name} under {lock}: {status}: {detail}")
+        self.watcher.says(f"{job.recipe.name} with {lock}: {status}: {detail}")
         self._keep_output(f"check-{job.recipe.name}-{lock}", outcome)
         if status in (NO_LOCK, SKIPPED):
             self.unfit[job.recipe.name, lock] = (status, detail)

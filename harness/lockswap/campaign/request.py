@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import click
 
+from lockswap.base.duration import Duration
 from lockswap.base.errors import UserError
 from lockswap.campaign.headings import HeadedOption
 from lockswap.records.scrub import scrub
@@ -120,11 +121,12 @@ class Request:
 
     workloads: list[str] = _list(
         COMPARE, "--workload", "-w", read=_names, metavar="NAME",
-        help="Workloads, comma-separated or repeated. 'all' means all but those that run only when named.",
+        help="Built-in workloads, comma-separated or repeated. 'all' means all that don't have to be named explicitly.",
     )  # fmt: skip
     locks: list[str] = _list(
         COMPARE, "--rwlock", "-l", read=_names, metavar="LOCK",
-        help="Reader-writer locks, comma-separated or repeated; none and pthread are always included. "
+        help="Reader-writer locks, comma-separated or repeated. none (without lockswap) and pthread "
+        "(lockswap with glibc's lock) are always included. "
         f"Default: {DEFAULT_RWLOCKS}.",
     )  # fmt: skip
     ranges: list[str] = _list(
@@ -150,7 +152,7 @@ class Request:
     )  # fmt: skip
     pairs: bool = _flag(COMPARE, "--pairs", help="Also measure each --rwlock together with each --mutex.")
     wait: str | None = _option(
-        COMPARE, "--wait", metavar="POLICY", help="How threads wait: spin, yield or park.  [default: park]"
+        COMPARE, "--wait", metavar="HOW", help="How threads wait: spin, yield or park.  [default: park]"
     )
     against: str | None = _option(
         COMPARE, "--against", metavar="CHOICE",
@@ -168,7 +170,8 @@ class Request:
     command: list[str] = _field([], read=_as_it_is, stored=True, has_words=True)
     metrics: list[str] = _list(
         OWN_COMMAND, "--metric", metavar="REGEX",
-        help="What counts: the first group of REGEX in the command's output. Repeatable. Default: the command's time.",
+        help="Judge a run by a number in its output, which the parentheses of REGEX enclose (the last match counts). "
+        "Repeatable. Default: its time.",
     )  # fmt: skip
     better: str = _option(
         OWN_COMMAND, "--better", unsaid="higher", type=click.Choice(["higher", "lower"]), default="higher",
@@ -176,7 +179,7 @@ class Request:
     )  # fmt: skip
     versus: list[str] = _option(
         OWN_COMMAND, "--versus", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
-        help="Compare the command with CMD under each --rwlock and --mutex that is named.",
+        help="Also run CMD, and compare the two commands, with each named --rwlock and --mutex.",
     )  # fmt: skip
     server: list[str] = _option(
         OWN_COMMAND, "--server", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
@@ -214,7 +217,8 @@ class Request:
     quick: bool = _flag(
         LENGTH,
         "--quick",
-        help=f"Only quick workloads, with one thread count, shorter runs and {QUICK_ROUNDS} rounds.",
+        help="Measure less: only quick workloads with one thread count (of a figure: fewer points), shorter runs and "
+        f"{QUICK_ROUNDS} rounds.",
     )
     threads: list[int] | None = _option(
         LENGTH, "--threads", "-t", read=_counts, metavar="N,N...", help="Thread counts. Default: the workload's own."
@@ -239,8 +243,8 @@ class Request:
         help="Keep running until every 95 % interval of a rate or time is within SHARE (such as 5%) of its estimate.",
     )  # fmt: skip
     budget: float | None = _option(
-        LENGTH, "--budget", type=_POSITIVE, metavar="MINUTES",
-        help="Start no new round after MINUTES of measuring. Default: 30 with --until, else no limit.",
+        LENGTH, "--budget", type=Duration("m"), metavar="TIME",
+        help="Start no new round after TIME (such as 30m) of measuring. Default: 30m with --until, else no limit.",
     )  # fmt: skip
 
     pin: str | None = _option(
@@ -251,11 +255,15 @@ class Request:
         RUNS, "--numactl", unsaid="", metavar="'ARGS'", help="Start each run through numactl with these arguments."
     )
     preload: list[str] = _list(
-        RUNS, "--preload", has_words=True, metavar="LIB", help=f"{PRELOAD_HELP} Applies to none, too. Repeatable."
+        RUNS,
+        "--preload",
+        has_words=True,
+        metavar="LIB",
+        help=f"{PRELOAD_HELP} Also applies to the runs without lockswap. Repeatable.",
     )
     preload_first: list[str] = _list(
         RUNS, "--preload-first", has_words=True, metavar="LIB",
-        help=f"{PRELOAD_FIRST_HELP} Applies to none, too. Repeatable.",
+        help=f"{PRELOAD_FIRST_HELP} Also applies to the runs without lockswap. Repeatable.",
     )  # fmt: skip
     scheduler: str | None = _option(
         RUNS, "--scheduler", stored=False, metavar="ADDRESS",
@@ -284,7 +292,7 @@ class Request:
         RECORDS, "--name", stored=False, metavar="CAMPAIGN", help="The campaign's name. Default: date and time."
     )
     out: Path | None = _option(
-        RECORDS, "--out", stored=False, type=click.Path(path_type=Path), metavar="DIR",
+        RECORDS, "--out", "-o", stored=False, type=click.Path(path_type=Path), metavar="DIR",
         help=f"The campaign's folder. Default: {DEFAULT_FOLDER}.",
     )  # fmt: skip
     markdown: bool = _option(

@@ -51,7 +51,7 @@ def without(inside: Inside, library: Path) -> list[Finding]:
 
     who = f"'{inside.program}' (process {inside.pid})"
     if inside.observers:
-        return [note("loaded", f"{who} runs under {inside.observers[0]}, on glibc's own locks")]
+        return [note("loaded", f"{who} runs with {inside.observers[0]}, on glibc's own locks")]
     reasons = elf.hindrances(inside.executable)
     if inside.is_secure():
         reasons.append(
@@ -78,7 +78,7 @@ def chosen(inside: Inside, runs: WhatRuns | None) -> list[Finding]:
             note("choice", "the library there is another version than this command's, so it can't be asked"),
             *by_environment(inside),
         ]
-    found = [ok("choice", f"it runs {_after_colon(runs.choice)} since {_time(inside.started())}")]
+    found = [ok("choice", f"it uses {_after_colon(runs.choice)} since {_time(inside.started())}")]
     if runs.off_since:
         when = _time(runs.off_since)
         found.append(stops("off", f"it was switched off at {when}: new locks are glibc's; restart it to switch it on"))
@@ -146,8 +146,8 @@ def beside(inside: Inside) -> list[Finding]:
         found.append(
             stops(
                 "sanitizer",
-                "it runs under ThreadSanitizer, which reports what swapped locks protect as data races: "
-                "look for races under glibc's locks",
+                "it runs with ThreadSanitizer, which reports what swapped locks protect as data races: "
+                "look for races with glibc's locks",
             )
         )
     preloaded = inside.environment().get("LD_PRELOAD", "").replace(":", " ").split()
@@ -164,7 +164,7 @@ def filtered(inside: Inside) -> list[Finding]:
     return [
         note(
             "seccomp",
-            "its system calls are filtered (seccomp): the filter must allow those of docs/limits.md, section "
+            "its system calls are filtered (seccomp): the filter must allow those of docs/process.md, section "
             "'Filters and sandboxes'; SystemCallFilter=@system-service does",
         )
     ]

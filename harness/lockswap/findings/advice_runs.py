@@ -34,12 +34,12 @@ def _named(campaign: Campaign, holds) -> list[str]:
 def _hung(campaign: Campaign) -> Iterable[Hint]:
     hung = sorted({(row.workload, row.lock) for row in campaign.rows if row.status == HUNG})
     if hung:
-        which = words([f"{workload} under {lock}" for workload, lock in hung])
+        which = words([f"{workload} with {lock}" for workload, lock in hung])
         yield Hint(
             "did not end in time and was not tried again: a deadlock, or too short a limit",
-            f"{which} did not end in time and was not tried again. A deadlock under this lock, or too short a limit: "
+            f"{which} did not end in time and was not tried again. A deadlock with this lock, or too short a limit: "
             "failures/ has what was printed; --timeout gives more time.",
-            tuple(f"{workload} under {lock}" for workload, lock in hung),
+            tuple(f"{workload} with {lock}" for workload, lock in hung),
         )
 
 

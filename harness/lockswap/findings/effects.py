@@ -30,9 +30,9 @@ def called(metric: MetricInfo, brief: bool = False) -> str:
 def effect(metric: MetricInfo, estimate: float, baseline: str) -> str:
     """A ratio in words, with above 1 as better; a rate of 0, or one that is 0 only in the baseline, is said as that."""
     if math.isinf(estimate):
-        return f"not 0 as under {baseline}" if metric.higher_is_better else f"0, which it is not under {baseline}"
+        return f"not 0 as with {baseline}" if metric.higher_is_better else f"0, which it is not with {baseline}"
     if estimate == 0:
-        return f"0, which it is not under {baseline}" if metric.higher_is_better else f"not 0 as under {baseline}"
+        return f"0, which it is not with {baseline}" if metric.higher_is_better else f"not 0 as with {baseline}"
     return short(metric, estimate)
 
 

@@ -99,14 +99,14 @@ def _windows(workload: Workload) -> Iterable[str]:
         for lock in workload.locks:
             lively = [
                 f"{share(workload.kept(threads, lock, metric))} with {plural(threads, 'thread')} "
-                f"({share(workload.kept(threads, NONE, metric))} under none)"
+                f"({share(workload.kept(threads, NONE, metric))} without lockswap)"
                 for threads in workload.threads
                 if lock != workload.against and workload.counted(threads, lock, metric).name != metric.name
             ]
             if lively:
                 yield (
                     f"{lock} is judged on all its time ({metric.instead}), not on live stretches ({metric.name}), as "
-                    f"too little was live under it or {workload.against}. Live under {lock}: {words(lively)}."
+                    f"too little was live with it or {workload.against}. Live with {lock}: {words(lively)}."
                 )
 
 
@@ -147,7 +147,7 @@ def _starvation_sentences(workload: Workload, metric: MetricInfo, starved: dict)
         figures = words(
             [
                 f"{quantity(mine, metric.unit)} with {plural(threads, 'thread')} "
-                f"({quantity(best, metric.unit)} under {by})"
+                f"({quantity(best, metric.unit)} with {by})"
                 for threads, mine, best, by in cases
             ]
         )

@@ -139,7 +139,7 @@ def _nothing(workload: Workload) -> str:
         status, detail = _first_failure(base)
         if status == NO_LOCK:
             return _not_taken(detail)
-        return f"nothing was measured: no run under {workload.against} was good ({status}: {detail})"
+        return f"nothing was measured: no run with {workload.against} was good ({status}: {detail})"
     if under_test and not any(cell.good for cell in under_test):
         status, detail = _first_failure(under_test)
         if status == NO_LOCK:
@@ -174,7 +174,7 @@ def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[E
     price = _price(workload, best, losses=not by_threads)
     if by_threads:
         parts = [f"Use {best.lock} {condition}: {gain}.", *([f"The price: {price}."] if price else [])]
-        parts.append(f"Else keep {glibcs(workload)}: under {best.lock} {_elsewhere(workload, best)}.")
+        parts.append(f"Else keep {glibcs(workload)}: with {best.lock} {_elsewhere(workload, best)}.")
     elif best.losses:
         parts = [f"Use {best.lock} {condition}: {gain}. The price: {price}. Otherwise keep {glibcs(workload)}."]
     else:

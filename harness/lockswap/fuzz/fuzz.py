@@ -153,7 +153,9 @@ def _search(
     found |= {"exit_status": undisturbed.status, "other_exit_statuses": dict(others)}
     found["crashes_without_delays"] = sum(usual_crashes().values()) if seen.crashed else 0
     if others.total() == request.runs > 1:
-        found["failure"] = f"differs: exit status {words(sorted(others))} in each run, undisturbed {undisturbed.status}"
+        found["failure"] = (
+            f"differs: exit status {words(sorted(others))} in each run, {undisturbed.status} without delays"
+        )
     return _say(request, found, seen if found["failure"] else undisturbed)
 
 
@@ -244,7 +246,7 @@ def _text(request: Request, found: dict, last: Outcome) -> str:
         said = f"no failure in {plural(runs, 'run')}, {seeds}{_statuses(found)}"
         if found["disturbed"]:
             return f"lockswap fuzz: {said}"
-        return f"lockswap fuzz: nothing was disturbed in the program itself, since no library can be preloaded; {said}"
+        return f"lockswap fuzz: nothing was delayed in the program itself, since no library can be preloaded; {said}"
     end = last.stderr.decode(errors="replace").strip().splitlines()[-20:]
     end += found["where"].splitlines() if found["where"] else []
     said = "".join(f"\n  {line}".rstrip(" ") for line in end)
@@ -272,7 +274,7 @@ def _same_disturbance(request: Request) -> str:
     values = {
         "--percent": request.percent,
         "--delay": request.delay_us,
-        "--budget": request.budget_ms,
+        "--budget": request.budget_ms and f"{request.budget_ms}ms",
         "--timeout": request.timeout,
         "--rwlock": request.rwlock,
         "--mutex": request.mutex,

@@ -73,9 +73,9 @@ def failure(seen: Outcome, undisturbed: Outcome, same_output: bool) -> str | Non
     if not same_output:
         return None
     if seen.status != undisturbed.status:
-        return f"differs: exit status {seen.status}, undisturbed {undisturbed.status}"
+        return f"differs: exit status {seen.status}, {undisturbed.status} without delays"
     if seen.stdout != undisturbed.stdout:
-        return f"differs: stdout '{_short(seen.stdout)}', undisturbed '{_short(undisturbed.stdout)}'"
+        return f"differs: stdout '{_short(seen.stdout)}', without delays '{_short(undisturbed.stdout)}'"
     return None
 
 

@@ -91,7 +91,7 @@ class Target:
         except OSError as error:
             raise UserError(f"process {pid} has just ended") from error
         if bits != bytes([_ELF_64]):
-            raise UserError(f"process {pid} is a 32-bit program, which can only be inspected if it runs under lockswap")
+            raise UserError(f"process {pid} is a 32-bit program, which can only be inspected if it runs with lockswap")
 
     def __enter__(self) -> "Target":
         return self

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 IMAGES = {"Debian GNU/Linux": "debian", "Ubuntu": "ubuntu", "Fedora Linux": "fedora"}
-_PLACE = ("--name", "--out")  # where results go is another place in a container
+_PLACE = ("--name", "--out", "-o")  # where results go is another place in a container
 
 
 def containerfile(about: Mapping[str, Any], env: Mapping[str, Any]) -> str:
@@ -63,7 +63,7 @@ def _without_place(words: list[str]) -> list[str]:
             skipped = False
         elif word in _PLACE:
             skipped = True
-        elif not word.startswith(tuple(f"{name}=" for name in _PLACE)):
+        elif not word.startswith(("--name=", "--out=", "-o")):
             found.append(word)
     return found
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 # As in the CITATION.cff of the repository, which is made from this.
 TITLE = "lockswap"
 ABSTRACT = (
-    "Runs unmodified Linux programs under other pthread locks, measures which lock suits them best, and finds the lock "
-    "that slows them down or hangs them."
+    "Runs unmodified Linux programs with other pthread locks, measures which lock is fastest for them, and finds the "
+    "lock that slows them down or hangs them."
 )
 AUTHORS = "The lockswap authors"
 RELEASED = "2026-11-29"  # this version

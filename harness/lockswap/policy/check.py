@@ -1,4 +1,4 @@
-"""`lockswap policy check`: run a program under a policy, and say what each rule caught."""
+"""`lockswap policy check`: run a program with a policy, and show what each rule matched."""
 
 import json
 import os
@@ -50,16 +50,16 @@ def as_text(processes: list[dict]) -> str:
 def _process(one: dict, names: places.Names) -> str:
     policy = one["policy"]
     lines = [f"lockswap policy: {one['program']} (pid {one['pid']})"]
-    caught = [(f"line {rule['line']}: {rule['rule']}", rule, n) for n, rule in enumerate(policy["rules"])]
-    for title, counts, number in [*caught, ("caught by no rule: glibc's", policy["rest"], None)]:
+    matched = [(f"line {rule['line']}: {rule['rule']}", rule, n) for n, rule in enumerate(policy["rules"])]
+    for title, counts, number in [*matched, ("matched by no rule: glibc's", policy["rest"], None)]:
         lines.append(f"  {title}: {_objects(counts)}")
         mine = [place for place in policy["places"] if place["rule"] == number]
         mine.sort(key=lambda place: -place["objects"])
         lines += [f"    {place['objects']:>7} {place['kind']:<6} {names.text(place)}" for place in mine[:_MOST_PLACES]]
         if len(mine) > _MOST_PLACES:
-            lines.append(f"    and {len(mine) - _MOST_PLACES} more places; --json has them")
+            lines.append(f"    and {len(mine) - _MOST_PLACES} more call sites; --json has them")
     if policy["other_places"]:
-        lines.append(f"  {policy['other_places']} objects more, whose places found no room")
+        lines.append(f"  {policy['other_places']} objects more, whose call sites found no room")
     return "\n".join(lines) + "\n"
 
 

@@ -24,7 +24,7 @@ class Names:
 
     def text(self, place: dict) -> str:
         if not place["file"]:
-            return "a place in no file"
+            return "a call site in no file"
         where = f"module={Path(place['file']).name} site={place['address']:#x}"
         offset = self.offsets.get((place["file"], place["address"]))
         name = self.names.get((place["file"], offset))

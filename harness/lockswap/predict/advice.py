@@ -1,4 +1,4 @@
-"""From how many processors on a lock is faster than the plainest of its kind, by the model: predict/advice.csv."""
+"""On how many processors a lock begins to be faster than the plainest of its kind, by the model: predict/advice.csv."""
 
 import csv
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ class Advice:
     def says(self) -> str:
         if self.processors is None:
             return f"with {self.share}, not claimed to be faster than {self.than}"
-        return f"with {self.share}, faster than {self.than} from {self.processors} processors on"
+        return f"with {self.share}, faster than {self.than} on {self.processors} and more processors"
 
 
 def read(file: Path) -> list[Advice]:
@@ -46,15 +46,3 @@ def of(advice: Iterable[Advice], kind: str, lock: str) -> str:
     if not mine:
         return ""
     return f"{'; '.join(one.says for one in mine)} ({mine[0].workload} on {mine[0].machine}; docs/predict.md)"
-
-
-def table(advice: Iterable[Advice], kind: str) -> list[str]:
-    """The lines of a table in Markdown: a row for each lock, a column for each share of writes."""
-    mine = [one for one in advice if one.kind == kind]
-    shares = list(dict.fromkeys(one.share for one in mine))
-    found = {(one.lock, one.share): one.processors for one in mine}
-    lines = [f"| modelled: faster than `{mine[0].than}` | {' | '.join(shares)} |", f"| --- |{' --- |' * len(shares)}"]
-    for lock in dict.fromkeys(one.lock for one in mine):
-        cells = [f"from {n} processors on" if (n := found[lock, share]) else "not claimed" for share in shares]
-        lines.append(f"| `{lock}` | {' | '.join(cells)} |")
-    return lines

@@ -1,7 +1,6 @@
 """Regenerates predict/advice.csv (advice.py), which takes some minutes.
 
 python -m lockswap.predict.advice_maker [DRAWS] > predict/advice.csv
-python -m lockswap.predict.advice_maker tables      prints the tables of docs/locks.md from that file
 """
 
 import csv
@@ -11,7 +10,7 @@ from collections.abc import Sequence
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.predict import claims, machines, model, places, workloads
-from lockswap.predict.advice import COLUMNS, Advice, read, table
+from lockswap.predict.advice import COLUMNS, Advice
 from lockswap.predict.bands import Point, Subject
 
 # With one word that all readers change, and one that all waiters poll.
@@ -52,10 +51,6 @@ def make(paths: Paths, draws: int) -> list[Advice]:
 
 
 def main() -> None:
-    if sys.argv[1:] == ["tables"]:
-        there = read(places.advice(Paths.find()))
-        print("\n".join(line for kind in PLAINEST for line in (*table(there, kind), "")))
-        return
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(COLUMNS)
     draws = int(sys.argv[1]) if len(sys.argv) > 1 else 40

@@ -1,4 +1,4 @@
-"""`lockswap predict --replay`: how a recorded program would do under other locks, on a machine that isn't here."""
+"""`lockswap predict --replay`: how a recorded program would do with other locks, on a machine that isn't here."""
 
 import json
 import math
@@ -191,7 +191,7 @@ def _caveats(question: Question, parts: list[dict], found: list[Replayed]) -> li
     signals = sum(part["signals"] for part in parts)
     elsewhere = sum(part["preempted_ns"] for part in parts)
     lines = [
-        "The replay makes the recorded calls, even if the program would have made others under another lock. Work "
+        "The replay makes the recorded calls, even if the program would have made others with another lock. Work "
         "takes as long as in the record, times a random factor; how long threads poll is random, too.",
         "glibc's locks are models, too, written from its published algorithms.",
     ]
@@ -209,7 +209,7 @@ def _caveats(question: Question, parts: list[dict], found: list[Replayed]) -> li
     if elsewhere:
         lines.append(f"While recording, threads waited {time(elsewhere)} for a processor; this time is left out.")
     lines += [
-        f"{one.point.subject}: nothing is claimed, because the recorded order of calls is impossible under it in "
+        f"{one.point.subject}: nothing is claimed, because the recorded order of calls is impossible with it in "
         f"{one.unfinished} of {question.draws} draws: threads wait for each other for ever."
         for one in found
         if one.unfinished

@@ -168,7 +168,7 @@ class Attached:
         recordings = {path for path in paths if path.removesuffix(" (deleted)").endswith(SUFFIX)}
         if not recordings:
             if any(re.search(r"/liblockswap\.so", path) for path in paths):
-                raise UserError(f"process {self.pid} runs under lockswap, but is not recorded; {_HOW}")
+                raise UserError(f"process {self.pid} runs with lockswap, but is not recorded; {_HOW}")
             if (program := self._profiled()) is not None:
                 raise UserError(f"process {self.pid} is `lockswap profile`; ask about its program, process {program}")
             raise WithoutLockswapError(f"process {self.pid} runs without lockswap; {_HOW}")

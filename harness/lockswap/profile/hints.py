@@ -41,7 +41,7 @@ def _of_holder(lock: Lock, pair: Pair) -> str:
     off = 1 - sum(mode.on_processor_ns for mode in lock.modes.values()) / split_ns if split_ns else 0
     if off > _MUCH:
         return (
-            f"Its holders are off the processor for {share(off)} of their long holds: "
+            f"Its holders are off-CPU for {share(off)} of their long holds: "
             f"see whether what {place} sleeps or waits for can be done without the lock."
         )
     if pair.until_release_ns and pair.wait_ns - pair.until_release_ns > _MUCH * pair.wait_ns:

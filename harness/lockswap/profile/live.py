@@ -29,7 +29,7 @@ class Lock:
 
     def __str__(self) -> str:
         if self.kind == "join":
-            return f"a thread's end, joined in {self.name}"
+            return f"a thread's exit, joined in {self.name}"
         if self.kind in INITIALISED:
             name = self.name.removeprefix("guard variable for ")
             return f"the initialisation {'of' if self.is_variable else 'in'} {name}"

@@ -28,7 +28,7 @@ _ENDS = {  # what ends a wait, and where
     "cond": ("the signal", "signalled in"),
     "semaphore": ("the post", "posted in"),
     "barrier": ("the last arrival", "last to arrive at"),
-    "join": ("the thread's end", "for a thread of"),
+    "join": ("the thread's exit", "for a thread of"),
 }
 _WORDS = {EXCLUSIVE: "writer", SHARED: "reader", "unknown": "thread"}
 
@@ -69,7 +69,7 @@ def _lock(number: int, lock: Lock, profile: Profile) -> list[str]:
     if lock.contended:
         lines.append(wrapped(_waited(lock, profile), "    ", "      "))
     if lock.timeouts:
-        text = f"waited {time(lock.timed_out_ns)} in vain: {plural(lock.timeouts, 'call')} timed out"
+        text = f"waited {time(lock.timed_out_ns)} in {plural(lock.timeouts, 'call')} that timed out"
         if not lock.contended:
             text += f"; {plural(lock.acquisitions, 'acquisition')} without a wait"
         lines.append(wrapped(text, "    ", "      "))
@@ -106,7 +106,7 @@ def _held(lock: Lock, which: str) -> str:
     words = [_quantiles(mode.holds, mode.most_hold_ns)] if mode.timed_holds else ["not timed"]
     if mode.split_ns:
         off = share(1 - mode.on_processor_ns / mode.split_ns)
-        words.append(f"long holds are off the processor for {off} ({mode.split_holds:,} were looked at)")
+        words.append(f"long holds are off-CPU for {off} ({mode.split_holds:,} were looked at)")
     if lock.kind == "rwlock":
         words.append(f"{share(mode.acquisitions / lock.acquisitions)} of acquisitions")
     if which == EXCLUSIVE and lock.failed_tries:

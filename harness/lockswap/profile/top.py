@@ -106,7 +106,7 @@ def as_text(pid: int, last: Look | None, now: Look, top: int, names: "Texts") ->
     for row in others[:top]:
         name = names.lock(now.process, row.lock)
         if row.lock["kind"] == "join":
-            name = f"a thread's end, joined in {name.removeprefix('join ')}"
+            name = f"a thread's exit, joined in {name.removeprefix('join ')}"
         longest = f"{'' if row.waiting == 1 else 'the longest '}for {time(row.longest_ns)}"
         lines.append(f"{_waiting(row.waiting)} for {name}, {longest}")
     return "\n".join(lines) + "\n"

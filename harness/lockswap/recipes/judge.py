@@ -176,7 +176,7 @@ def _mutexes_failure(check: LockCheck, counts: Counts, output: Output) -> str | 
 def _too_few(*wanted: tuple[str, int, int]) -> str | None:
     for what, have, want in wanted:
         if have < want:
-            return f"{have} {what} counted under this lock, at least {want} expected"
+            return f"{have} {what} counted with this lock, at least {want} expected"
     return None
 
 

@@ -1,8 +1,16 @@
-"""`--stats [FILE]` before a program: a word behind it is a file only where it cannot be the program."""
+"""`--stats[=FILE]` before a program: a word after it is a file only where it cannot be the program."""
 
 import shutil
 
 import click
+
+
+class StatsOption(click.Option):
+    """Its help shows the form that always works."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        return record and (record[0].replace("--stats [FILE]", "--stats[=FILE]"), record[1])
 
 
 class WithStats(click.Command):

@@ -79,7 +79,7 @@ def _sentence(place: int, ranks: list[Rank], metric: Metric) -> str:
     one = ranks[place]
     what = f"{one.lock.title}: "
     if one.is_shown:
-        what += f"about {one.share.estimate:.1f} % of {metric.name} hangs on how long its holds are."
+        what += f"about {one.share.estimate:.1f} % of {metric.name} depends on how long its holds are."
         what += " Work that is moved out of them is still to be done, so moving it gains less than that."
     elif one.percent.high < 0:
         what += "longer holds cost less than the same time behind them."

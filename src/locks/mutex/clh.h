@@ -53,7 +53,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
 
  public:
   static constexpr LockInfo kInfo =
-      Base::info("queue lock: each waiter watches its predecessor's word",
+      Base::info("queue lock: each waiter spins on its predecessor's node",
                  "Craig 1993; Landin and Hagersten 1994; Scott and Scherer 2001, section 3.1", 95);
 
   void slow_lock(std::uint64_t arrival) noexcept { finish(arrival, nullptr); }

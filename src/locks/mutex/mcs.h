@@ -52,7 +52,7 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
   using typename Base::Handle, typename Base::Node, typename Base::Nodes;
 
  public:
-  static constexpr LockInfo kInfo = Base::info("queue lock: each waiter watches a word of its own",
+  static constexpr LockInfo kInfo = Base::info("queue lock: each waiter spins on its own node",
                                                "Mellor-Crummey and Scott 1991, section 2.4", 95);
 
   void slow_lock(std::uint64_t arrival) noexcept {

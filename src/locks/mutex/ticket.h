@@ -17,7 +17,7 @@ class Ticket : public TicketLock<P, W, true> {
  public:
   static constexpr Claims kClaims{.fifo_writers = true};
   static constexpr LockInfo kInfo{
-      .summary = "ticket lock: each thread takes a number, and is served in that order",
+      .summary = "FIFO: each thread takes a ticket and waits for its turn",
       .source = "Mellor-Crummey and Scott 1991, section 2.2",
       .fairness = kTicketFairness,
       .instructions = 68,
