@@ -14,6 +14,7 @@ from lockswap.predict import bands, machines, statements, workloads
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = statements.read(ROOT / "predict/statements.toml")
 ANEW = statements.read(ROOT / "predict/statements_2.toml")
+MAPS = statements.read(ROOT / "predict/statements_3.toml")
 
 
 def _point(lock: str, threads: int, *rates: float) -> bands.Point:
@@ -24,7 +25,7 @@ def _statement(*rules: str) -> statements.Statement:
     return statements.Statement("s", "p", "1", "", "q", tuple(map(statements.Rule.of, rules)))
 
 
-@pytest.mark.parametrize("book", [BOOK, ANEW])
+@pytest.mark.parametrize("book", [BOOK, ANEW, MAPS])
 def test_every_statement_can_be_asked(book):
     names = [one.name for one in book.statements]
     assert len(names) == len(set(names))
