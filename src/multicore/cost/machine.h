@@ -9,9 +9,9 @@
 //   reached it, so a failed compare-exchange may succeed if it is repeated at once.
 //   Threads that poll a word cost nothing until the word's line changes, as on a real machine. Then
 //   each of them requests the line again.
-// Threads beyond the number of hardware threads take turns on these (scheduler.h). What a thread
-//   does between two accesses isn't interrupted, except for work.
 //   Values change when the line has arrived, so executions are sequentially consistent.
+//   Threads beyond the number of hardware threads take turns on these (scheduler.h). What a thread
+//   does between two accesses isn't interrupted, except for work.
 // Left out: store buffers (a store is done when its line is there), frequency, the bandwidth of the
 //   interconnect except for the one line, and prefetching other than in a scan.
 //
