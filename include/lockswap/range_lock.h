@@ -43,6 +43,7 @@
 #ifndef LOCKSWAP_RANGE_LOCK_H
 #define LOCKSWAP_RANGE_LOCK_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -176,6 +177,76 @@ typedef struct lockswap_range_counts {
 } lockswap_range_counts;
 /** Fills in the counts. Thread-safe. */
 int lockswap_range_get_counts(lockswap_range_counts* counts);
+
+#if defined(__SANITIZE_THREAD__)
+#define LOCKSWAP_RANGE_WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LOCKSWAP_RANGE_WATCHED 1
+#endif
+#endif
+#ifdef LOCKSWAP_RANGE_WATCHED
+/** @cond private */
+/* ThreadSanitizer does not see how the library orders threads, so a program that is compiled for it
+ * says so itself: what a thread did before it released a range happens before what a thread does
+ * that acquires one later. This takes the lock as a whole. So no race is reported where there is
+ * none, but one between threads whose ranges don't overlap may be missed. */
+#include <sanitizer/tsan_interface.h>
+
+static inline int lockswap_range_watch(void* lock, int error) {
+  if (error == 0 && lock != NULL) __tsan_acquire(lock);
+  return error;
+}
+static inline lockswap_range* lockswap_range_let_go(lockswap_range* range) {
+  if (range->opaque[0] != NULL) __tsan_release(range->opaque[1]);
+  return range;
+}
+static inline int lockswap_range_watched_acquire(lockswap_range_lock* lock, lockswap_range* range,
+                                                 uint64_t start, uint64_t end, int mode) {
+  return lockswap_range_watch(lock, lockswap_range_acquire(lock, range, start, end, mode));
+}
+static inline int lockswap_range_watched_acquire_full(lockswap_range_lock* lock,
+                                                      lockswap_range* range, int mode) {
+  return lockswap_range_watch(lock, lockswap_range_acquire_full(lock, range, mode));
+}
+static inline int lockswap_range_watched_try_acquire(lockswap_range_lock* lock,
+                                                     lockswap_range* range, uint64_t start,
+                                                     uint64_t end, int mode) {
+  return lockswap_range_watch(lock, lockswap_range_try_acquire(lock, range, start, end, mode));
+}
+static inline int lockswap_range_watched_timed_acquire(lockswap_range_lock* lock,
+                                                       lockswap_range* range, uint64_t start,
+                                                       uint64_t end, int mode,
+                                                       const struct timespec* until) {
+  return lockswap_range_watch(lock,
+                              lockswap_range_timed_acquire(lock, range, start, end, mode, until));
+}
+static inline int lockswap_range_watched_clock_acquire(lockswap_range_lock* lock,
+                                                       lockswap_range* range, uint64_t start,
+                                                       uint64_t end, int mode, int clock,
+                                                       const struct timespec* until) {
+  return lockswap_range_watch(
+      lock, lockswap_range_clock_acquire(lock, range, start, end, mode, clock, until));
+}
+static inline int lockswap_range_watched_release(lockswap_range* range) {
+  return lockswap_range_release(lockswap_range_let_go(range));
+}
+static inline int lockswap_range_watched_downgrade(lockswap_range* range) {
+  return lockswap_range_downgrade(lockswap_range_let_go(range));
+}
+static inline int lockswap_range_watched_try_upgrade(lockswap_range* range) {
+  return lockswap_range_watch(range->opaque[1], lockswap_range_try_upgrade(range));
+}
+#define lockswap_range_acquire lockswap_range_watched_acquire
+#define lockswap_range_acquire_full lockswap_range_watched_acquire_full
+#define lockswap_range_try_acquire lockswap_range_watched_try_acquire
+#define lockswap_range_timed_acquire lockswap_range_watched_timed_acquire
+#define lockswap_range_clock_acquire lockswap_range_watched_clock_acquire
+#define lockswap_range_release lockswap_range_watched_release
+#define lockswap_range_downgrade lockswap_range_watched_downgrade
+#define lockswap_range_try_upgrade lockswap_range_watched_try_upgrade
+/** @endcond */
+#endif
 
 #ifdef __cplusplus
 }

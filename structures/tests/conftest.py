@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
-sys.path[1:1] = [str(TESTS / "explore"), str(TESTS / "harness")]
+sys.path[1:1] = [str(TESTS / "explore"), str(TESTS / "harness"), str(TESTS / "pages")]
 
 
 def pytest_configure(config) -> None:
