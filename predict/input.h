@@ -28,8 +28,8 @@ inline std::string word() {
 
 // Ends the program if the machine isn't whole, or has no room for so many threads.
 inline void check_machine(const cost::Costs& costs, std::size_t threads) {
-  if (threads < 1 || threads > costs.place.size() || threads > cost::kMostThreads)
-    fail("the machine has no " + std::to_string(threads) + " hardware threads");
+  if (threads < 1 || threads > cost::kMostThreads || costs.place.empty())
+    fail("the machine can't run " + std::to_string(threads) + " threads");
   const auto cores = static_cast<std::size_t>(costs.cores());
   if (costs.transfer.size() != cores * cores) fail("'transfer' needs a number for each two cores");
 }

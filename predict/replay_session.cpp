@@ -92,6 +92,8 @@ void ReplaySession::replay(const cost::Costs& costs, const NamedLocks& locks) {
   const Plan& p = plan();
   if (p.acquisitions == 0) fail("no lock is acquired in the record");
   check_machine(costs, p.threads.size());
+  if (p.threads.size() > costs.place.size())
+    fail("the machine has no " + std::to_string(p.threads.size()) + " hardware threads");
   const ReplayOutcome o =
       run(costs, p, {find(locks, "rwlock", rwlock), find(locks, "mutex", mutex), pace_});
   std::printf(

@@ -65,15 +65,17 @@ class Reader {
   }
   void read_cost() {
     const std::map<std::string, double*> all = {
-        {"hit", &costs_.hit},         {"update", &costs_.update},
-        {"memory", &costs_.memory},   {"stream", &costs_.stream},
-        {"step", &costs_.step},       {"fence", &costs_.fence},
-        {"barrier", &costs_.barrier}, {"pause", &costs_.pause},
-        {"clock", &costs_.clock},     {"shared_core", &costs_.shared_core},
-        {"park", &costs_.park},       {"unpark", &costs_.unpark},
-        {"wake", &costs_.wake},       {"serve", &costs_.serve},
-        {"reach", &costs_.reach},     {"queued", &costs_.queued},
-        {"jitter", &costs_.jitter},   {"noise", &costs_.noise}};
+        {"hit", &costs_.hit},          {"update", &costs_.update},
+        {"memory", &costs_.memory},    {"stream", &costs_.stream},
+        {"step", &costs_.step},        {"fence", &costs_.fence},
+        {"barrier", &costs_.barrier},  {"pause", &costs_.pause},
+        {"clock", &costs_.clock},      {"shared_core", &costs_.shared_core},
+        {"park", &costs_.park},        {"unpark", &costs_.unpark},
+        {"wake", &costs_.wake},        {"serve", &costs_.serve},
+        {"reach", &costs_.reach},      {"queued", &costs_.queued},
+        {"jitter", &costs_.jitter},    {"noise", &costs_.noise},
+        {"slice", &costs_.slice},      {"switch", &costs_.switching},
+        {"preempts", &costs_.preempts}};
     const std::string name = word();
     const auto found = all.find(name);
     if (name == "pauses") {

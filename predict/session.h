@@ -9,10 +9,10 @@
 //   writers N NS                  how many threads do nothing but write, and their work outside
 //   ranges full|disjoint|random   of a range lock's array
 //   set ITEMS BUCKETS             how many items a set has at first, and in how many lists
-//   program NAME MEMORY SHARE     of an address space's threads
+//   program NAME MEMORY SHARE     of an address space's threads; or NAME: of reverse maps
 //   full 0|1                      whether other threads are on the hardware threads that are left
 //   seed N
-//   run LOCK rwlock|mutex|range|design|set|raw poll|sleep THREADS NS
+//   run LOCK rwlock|mutex|range|design|set|map|raw poll|sleep THREADS NS
 //   list                          the names of the locks
 // The words of replays are in replay_session.h.
 #pragma once

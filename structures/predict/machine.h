@@ -37,6 +37,7 @@ class SpinLock {
 class RwSpinLock {
  public:
   void lock() { core_.write_lock(); }
+  bool try_lock() { return core_.try_write_lock(); }
   void unlock() { core_.write_unlock(); }
   void lock_shared() {
     if (const std::uint32_t attempt = core_.read_arrive(); attempt != 0)

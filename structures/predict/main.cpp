@@ -1,6 +1,7 @@
 // lockswap-model-structures: the structures on a modelled machine (predict/session.h).
 #include "address_space/designs.h"
 #include "predict/session.h"
+#include "reverse_maps.h"
 #include "rlu_sets.h"
 #include "space.h"
 
@@ -14,6 +15,7 @@ AllOperated all_structures() {
 #undef DESIGN
   add<RluSet<1>>(all, "rlu", "set");
   add<RluSet<10>>(all, "rlu-deferred", "set");  // the paper's number
+  add_reverse_maps(all);
   return all;
 }
 

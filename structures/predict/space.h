@@ -35,9 +35,37 @@ class ModelledSpace final : public Operated {
     space_->begin_heap(bench::tables_of(0));
     for (int i = 0; i < threads; ++i)
       threads_.emplace_back(*space_, bench::program_of(work_, i));
+    if (work_.workload == "isolated") return;  // its threads do the same from the beginning
+    std::uniform_int_distribution<int> any(kBegun, kBegun + kCycle);
+    for (Thread& t : threads_) {
+      for (int n = any(cost::machine.random()); n > 0; --n)
+        operate_as(t);
+    }
   }
   Did operate(int thread) override {
-    Thread& t = threads_[static_cast<std::size_t>(thread)];
+    return operate_as(threads_[static_cast<std::size_t>(thread)]);
+  }
+
+ private:
+  static constexpr std::uint64_t kPages = 1024;
+  // Each thread begins somewhere in the middle of its program, as if the run had begun long ago.
+  // Before that it has mapped its memory and written each page, which takes this many operations.
+  static constexpr int kBegun = 1100, kCycle = 1000;
+  struct Thread {
+    Thread(Engine& space, std::unique_ptr<bench::Program> its)
+        : program(std::move(its)),
+          hand(*new (cost::zeroed(sizeof(Hand))) Hand(space.sync())),
+          file(new (cost::zeroed(sizeof(File))) File(1)) {}
+    std::unique_ptr<bench::Program> program;
+    Hand& hand;  // never ended, as the space
+    File* file;
+    bench::Steps steps;
+    std::size_t next = 0;
+    std::uint64_t page = 0;  // of that step
+    double since = 0;        // the last rest
+  };
+
+  Did operate_as(Thread& t) {
     for (;;) {
       if (t.next == t.steps.size()) {
         t.steps.clear();
@@ -65,22 +93,6 @@ class ModelledSpace final : public Operated {
       return Did::read;
     }
   }
-
- private:
-  static constexpr std::uint64_t kPages = 1024;
-  struct Thread {
-    Thread(Engine& space, std::unique_ptr<bench::Program> its)
-        : program(std::move(its)),
-          hand(*new (cost::zeroed(sizeof(Hand))) Hand(space.sync())),
-          file(new (cost::zeroed(sizeof(File))) File(1)) {}
-    std::unique_ptr<bench::Program> program;
-    Hand& hand;  // never ended, as the space
-    File* file;
-    bench::Steps steps;
-    std::size_t next = 0;
-    std::uint64_t page = 0;  // of that step
-    double since = 0;        // the last rest
-  };
 
   static bool is_fault(const bench::Step& s) {
     return s.kind == bench::Step::write || s.kind == bench::Step::read ||

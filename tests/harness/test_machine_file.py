@@ -110,7 +110,13 @@ def test_replays_draw_what_was_measured_of_the_scheduler(tmp_path):
     file = tmp_path / "m.toml"
     file.write_text(tomli_w.dumps(table, multiline_strings=True))
     machine = machines.find(ROOT / "predict/machines", str(file))
-    assert machine.intervals == {"park": (190, 660), "unpark": (1500, 3000), "wake": (5500, 17000)}
+    assert machine.intervals == {
+        "park": (190, 660),
+        "unpark": (1500, 3000),
+        "wake": (5500, 17000),
+        "switch": (450, 700),
+        "slice": (2.9e6, 4e6),
+    }
     assert machine_file.describe(grid, measured(grid), OWN, {}, ENV)["intervals"] == {}
 
 

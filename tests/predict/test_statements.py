@@ -14,6 +14,7 @@ from lockswap.predict import bands, machines, statements, workloads
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = statements.read(ROOT / "predict/statements.toml")
 ANEW = statements.read(ROOT / "predict/statements_2.toml")
+MAPS = statements.read(ROOT / "predict/statements_3.toml")
 
 
 def _point(lock: str, threads: int, *rates: float) -> bands.Point:
@@ -24,7 +25,7 @@ def _statement(*rules: str) -> statements.Statement:
     return statements.Statement("s", "p", "1", "", "q", tuple(map(statements.Rule.of, rules)))
 
 
-@pytest.mark.parametrize("book", [BOOK, ANEW])
+@pytest.mark.parametrize("book", [BOOK, ANEW, MAPS])
 def test_every_statement_can_be_asked(book):
     names = [one.name for one in book.statements]
     assert len(names) == len(set(names))
@@ -116,3 +117,16 @@ def test_the_second_page_says_what_came_out_and_explains_each_new_miss():
     again = said.keys() & seen
     assert f"    {len(again)} seen before: {len(_agree(said) & seen)} agree\n" in page
     assert explained == new.keys() - _agree(new)
+
+
+def test_the_third_page_has_the_rest_of_those_that_were_seen_before():
+    said, second = (_came_out(f"2026-11-29-statements-{number}") for number in (3, 2))
+    rules = {one.name: [rule.text for rule in one.rules] for one in ANEW.statements}
+    assert {name: [row["rule"] for row in mine] for name, mine in said.items()} == {name: rules[name] for name in said}
+    seen = {one.name for one in ANEW.statements if one.seen}
+    assert said.keys() == seen - second.keys()
+    page, explained = _page("2026-11-29-statements-3")
+    assert f"    {len(said)} seen before: {len(_agree(said))} agree\n" in page
+    both = _agree(said) | _agree(second) & seen
+    assert f"the model agrees with {len(both)} of the {len(seen)} statements" in page
+    assert explained == said.keys() - _agree(said)

@@ -16,8 +16,8 @@ sys.path.insert(0, str(HERE))
 import folly  # noqa: E402
 import planted  # noqa: E402
 
-from lockswap.predict import machines, model, statements, workloads  # noqa: E402
-from lockswap.predict.bands import Band  # noqa: E402
+from lockswap.predict import claims, machines, model, statements, workloads  # noqa: E402
+from lockswap.predict.bands import Band, Subject  # noqa: E402
 
 ROOT = HERE.parents[1]
 MODEL = ROOT / "build/bin/lockswap-model"
@@ -36,6 +36,16 @@ NO_ARBITRATION = planted.Fault(
     "src/multicore/cost/machine.cpp",
     "  if (line.busy || line.waiting.empty()) return;\n",
     "  if (line.waiting.empty()) return;\n",
+)
+# Each thread has a processor of its own, however few the machine has. Several are on one core then, so the nearest
+# can't come first: the others would never have a line.
+NO_SCHEDULER = planted.Fault(
+    "src/multicore/cost/machine.cpp",
+    "  costs_ = costs;\n",
+    "  costs_ = costs;\n"
+    "  while (costs_.place.size() < static_cast<std::size_t>(threads))\n"
+    "    costs_.place.push_back(costs_.place[costs_.place.size() - costs.place.size()]);\n"
+    "  costs_.arbitration = Arbitration::first_come;\n",
 )
 # The parts of a lock for two processors lie on one line.
 FALSE_SHARING = planted.Fault("src/locks/rw/per-cpu.h", "struct alignas(128) PerCpuPart {", "struct PerCpuPart {")
@@ -137,6 +147,33 @@ def test_a_table_notices_lines_that_serve_all_at_once(tmp_path):
     program = planted.build("lockswap-model-peers", "bin/lockswap-model-peers", NO_ARBITRATION, tmp_path)
     assert _inside(PEERS) >= 0.5
     assert _inside(program) == 0
+
+
+def test_threads_that_never_share_a_processor(tmp_path):
+    program = planted.build("cost_scheduler_test", "tests/predict/cost_scheduler_test", NO_SCHEDULER, tmp_path)
+    for case in (
+        "ThreadsThatWorkShareTheProcessors",
+        "PollersKeepTheProcessorsFromTheOneThatTheyWaitFor",
+        "AWokenThreadWaitsForTheEndOfASliceUnlessItPreempts",
+    ):
+        fails(program, f"Scheduler.{case}")
+
+
+def claimed(program: Path) -> set[tuple[str, str]]:
+    """Which lock is claimed to be faster than which, with more threads than processors."""
+    machine = machines.find(
+        ROOT / "predict/machines", str(ROOT / "results/predictions/2026-11-29-sharing-machine.toml")
+    )
+    workload = workloads.find(ROOT / "predict/workloads.toml", "rwbench")
+    subjects = tuple(Subject(lock, "rwlock") for lock in (model.GLIBCS, "ba"))
+    points = model.ask(program, model.Question(machine, workload, 0.1, subjects, (4,), DRAWS // 2, 1e6))
+    return {(claim.faster, claim.slower) for claim in claims.Claims.of(points).made}
+
+
+def test_the_order_of_locks_turns_without_a_scheduler(tmp_path):
+    program = planted.build("lockswap-model", "bin/lockswap-model", NO_SCHEDULER, tmp_path)
+    assert claimed(MODEL) == {(model.GLIBCS, "ba")}
+    assert claimed(program) != claimed(MODEL)
 
 
 def test_a_lock_with_two_words_on_one_line(tmp_path):

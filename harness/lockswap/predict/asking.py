@@ -30,7 +30,7 @@ class Model:
     def workload(self, entry: Entry, params: Mapping[str, Any]) -> tuple[Workload, float]:
         """With the figure's parameters, and the share of writes."""
         given = {word: params[name] for word, name in entry.takes.items() if name in params}
-        writes = given.pop("writes", 1 - given.pop("reads", 1))
+        writes = given.pop("writes", 1 - given.pop("reads", 1 - entry.writes))
         return replace(self.workloads[entry.workload], **given), float(writes)
 
 

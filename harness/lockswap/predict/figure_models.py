@@ -30,6 +30,7 @@ class Entry:
     counts: Mapping[str, list[str]] = field(default_factory=dict)  # y axis -> what of the model's counts it shows
     costs: Mapping[str, list[str]] = field(default_factory=dict)  # the same of an axis of times for each of these
     idle: int = 0  # threads that do none of these
+    writes: float = 0  # their share, where the figure has no parameter for it
     virtual_ms: float = 5
 
     def fits(self, params: Mapping[str, Any]) -> bool:

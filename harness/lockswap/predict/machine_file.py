@@ -141,15 +141,18 @@ def model_costs(own: dict[str, Spread]) -> dict[str, float]:
 
 
 def model_intervals(waits: dict[str, Spread]) -> dict[str, list[float]]:
-    """The quartiles between which the model draws what it takes to sleep, to wake, and to be woken. A thread that goes
-    to sleep makes a call, from which the next thread comes back."""
+    """The quartiles between which the model draws what it takes to sleep, to wake, to be woken and to switch threads,
+    and how long a time slice is. A thread that goes to sleep makes a call, from which the next thread comes back."""
     if not waits:
         return {}
-    call, wake, enter, switch = (waits[name] for name in ("wake_call", "wake", "futex_call", "switch"))
+    names = ("wake_call", "wake", "futex_call", "switch", "slice")
+    call, wake, enter, switch, turn = (waits[name] for name in names)
     return {
         "park": [round(enter.low, 1), round(enter.high + switch.low, 1)],
         "unpark": [round(call.low, 1), round(call.high, 1)],
         "wake": [round(max(wake.low - call.low, 0.0), 1), round(max(wake.high - call.high, 0.0), 1)],
+        "switch": [round(switch.low, 1), round(switch.high, 1)],
+        "slice": [round(turn.low, 1), round(turn.high, 1)],
     }
 
 

@@ -9,10 +9,13 @@ from pathlib import Path
 
 from lockswap.base.errors import UserError
 from lockswap.base.nearest import unknown
+from lockswap.predict import scheduling
 from lockswap.predict.bands import Point, Subject
 from lockswap.predict.draws import Draw
 from lockswap.predict.runs import Question, Run
 
+# The locks that programs have without lockswap, as the model names them.
+GLIBCS = "pthread"
 IN_WORDS = {"rwlock": "reader-writer lock", "mutex": "mutex"}
 
 
@@ -23,15 +26,32 @@ def ask(program: Path, question: Question) -> list[Point]:
 def run(program: Path, question: Question) -> list[Run]:
     """All runs; draws go on side by side on the processors that are here."""
     runs = [(subject, threads) for subject in question.subjects for threads in question.threads]
-    tail = "".join(f"run {s.lock} {s.kind} poll {threads} {question.virtual_ns:.0f}\n" for s, threads in runs)
+    polling = [run for run in runs if not question.shares(run[1])]
+    sleeping = [run for run in runs if question.shares(run[1])]
 
-    def one(seed: int) -> list[dict]:
-        draw = Draw.of(question.machine, question.workload, question.writes, seed)
-        return answers(program, draw.text + tail)
+    def one(seed: int) -> dict[tuple[Subject, int], dict]:
+        text = Draw.of(question.machine, question.workload, question.writes, seed).text
+        text += _lines(question, polling, "poll")
+        if sleeping:
+            text += scheduling.sharing(question.machine, seed) + _lines(question, sleeping, "sleep")
+        return dict(zip(polling + sleeping, answers(program, text), strict=True))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         by_draw = list(pool.map(one, range(question.draws)))
-    return [Run(subject, threads, tuple(found[n] for found in by_draw)) for n, (subject, threads) in enumerate(runs)]
+    return [Run(*where, tuple(found[where] for found in by_draw)) for where in runs]
+
+
+def _lines(question: Question, runs: Sequence[tuple[Subject, int]], how: str) -> str:
+    return "".join(
+        f"run {subject.lock} {subject.kind} {how} {threads} {_lasts_ns(question, threads):.0f}\n"
+        for subject, threads in runs
+    )
+
+
+def _lasts_ns(question: Question, threads: int) -> float:
+    if not question.shares(threads):
+        return question.virtual_ns
+    return max(question.virtual_ns, scheduling.long_enough_ns(question.machine, threads))
 
 
 def answers(program: Path, text: str) -> list[dict]:

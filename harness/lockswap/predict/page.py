@@ -82,7 +82,7 @@ def _ask(paths: Paths, book: statements.Book, draws: int) -> dict[str, Answer]:
     for name, asked in track(book.questions.items(), "predicting", transient=True):
         machine = machines.find(places.machines(paths), asked.machine)
         workload = replace(workloads.find(places.workloads(paths), asked.workload), **asked.changes)
-        program = places.structures(paths) if asked.designs else places.program(paths)
+        program = places.structures(paths) if asked.is_of_structures else places.program(paths)
         question = model.Question(
             machine, workload, asked.writes, asked.subjects, asked.threads, draws, asked.virtual_ms * 1e6
         )

@@ -50,20 +50,19 @@ def run(paths: Paths, request: Request) -> None:
     machine = machines.find(places.machines(paths), request.machine)
     workload = workloads.find(places.workloads(paths), request.workload)
     program = places.program(paths)
+    threads = request.threads or _usual_threads(machine)
+    known = model.known_locks(program)
+    if min(threads) > machine.processors:  # locks sleep there, as glibc's do
+        known = {kind: [*names, model.GLIBCS] for kind, names in known.items()}
     question = model.Question(
         machine,
         workload,
         request.writes,
-        model.subjects(model.known_locks(program), request.rwlocks, request.mutexes),
-        request.threads or _usual_threads(machine),
+        model.subjects(known, request.rwlocks, request.mutexes),
+        threads,
         request.draws,
         request.virtual_ms * 1e6,
     )
-    if most := [n for n in question.threads if n > machine.processors]:
-        raise UserError(
-            f"--threads {most[0]}: the model needs a hardware thread for each thread, and {machine.name} has "
-            f"{machine.processors}"
-        )
     points = model.ask(program, question)
     made = claims.Claims.of(points)
     if request.as_json:
@@ -82,15 +81,13 @@ def _print(question: model.Question, points: list[bands.Point], made: claims.Cla
         f"[bold]Modelled[/], not measured: {question.workload.name} with {question.writes:.2%} writes "
         f"on {question.machine.title}"
     )
-    table = Table(box=None, pad_edge=False)
-    table.add_column("operations/s")
-    for threads in question.threads:
-        table.add_column(f"{threads}", justify="right")
-    for subject in question.subjects:
-        mine = [p for p in points if p.subject == subject]
-        table.add_row(str(subject), *(si(p.band.middle) for p in mine))
-        table.add_row("", *(f"{si(p.band.low)}-{si(p.band.high)}" for p in mine), style="dim")
-    console.print(table)
+    rated = [threads for threads in question.threads if not question.shares(threads)]
+    if rated:
+        console.print(_table(question, points, rated))
+    if len(rated) < len(question.threads):
+        console.print(
+            f"With more than {question.machine.processors} threads, only the order of locks is predicted.", style="dim"
+        )
     for (faster, slower), where in claims.by_pair(made).items():
         at = words(claim.threads for claim in where)
         least, most = min(c.ratio for c in where), max(c.ratio for c in where)
@@ -100,6 +97,18 @@ def _print(question: model.Question, points: list[bands.Point], made: claims.Cla
         "docs/predict.md says what the model leaves out.",
         style="dim",
     )
+
+
+def _table(question: model.Question, points: list[bands.Point], rated: list[int]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("operations/s")
+    for threads in rated:
+        table.add_column(f"{threads}", justify="right")
+    for subject in question.subjects:
+        mine = [p for p in points if p.subject == subject and p.threads in rated]
+        table.add_row(str(subject), *(si(p.band.middle) for p in mine))
+        table.add_row("", *(f"{si(p.band.low)}-{si(p.band.high)}" for p in mine), style="dim")
+    return table
 
 
 def _as_json(question: model.Question, points: list[bands.Point], made: claims.Claims) -> dict:
@@ -114,6 +123,7 @@ def _as_json(question: model.Question, points: list[bands.Point], made: claims.C
             {"lock": p.subject.lock, "kind": p.subject.kind, "threads": p.threads, **asdict(p.band),
              "transfers": p.transfers}
             for p in points
+            if not question.shares(p.threads)
         ],
         "claims": [asdict(c) for c in made.made],
         "coverage": made.coverage,

@@ -1,7 +1,6 @@
 """`lockswap predict --replay`: how a recorded program would do with other locks, on a machine that isn't here."""
 
 import json
-import math
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -15,15 +14,14 @@ from rich.table import Table
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.text import plural, share, si, time
-from lockswap.predict import bands, claims, machines, model, places, recorded
+from lockswap.predict import bands, claims, machines, model, places, recorded, scheduling
 from lockswap.predict.draws import Draw
 from lockswap.predict.machines import Machine
+from lockswap.predict.model import GLIBCS
 from lockswap.predict.recorded import Recorded
 from lockswap.predict.runs import transfers
 from lockswap.predict.workloads import Workload
 
-# The locks that were recorded, as the model has them.
-GLIBCS = "pthread"
 # The draws take this many parts of a long record in turn.
 MOST_WINDOWS = 20
 
@@ -110,7 +108,7 @@ def _refuse_more_threads_than_processors(question: Question, parts: list[dict]) 
     if threads > machine.processors:
         raise UserError(
             f"{question.record.file}: {threads} threads ran at once, but {machine.name} has only {machine.processors} "
-            "hardware threads, and the model has no scheduler: choose a larger machine, or record with fewer threads"
+            "hardware threads, and a replay needs one for each: choose a larger machine, or record with fewer threads"
         )
 
 
@@ -145,18 +143,10 @@ def _replay(program: Path, question: Question) -> list[Replayed]:
     return [_replayed(question, by_draw, number) for number in range(len(question.choices))]
 
 
-# Nanoseconds, of the model's costs, where a machine file has no measured ones.
-_SLEEPING = {"park": (500.0, 1500.0), "unpark": (300.0, 1000.0), "wake": (2000.0, 10000.0)}
-
-
 def _draw(question: Question, number: int) -> str:
     """What isn't known of the machine is drawn as for other workloads, and how fast it works and sleeps besides."""
     rng = random.Random(f"replay {question.machine.name} {number}")
-    intervals = _SLEEPING | dict(question.machine.intervals)
-    costs = {name: rng.uniform(*intervals[name]) for name in _SLEEPING} | {
-        # The library polls up to 500 times before a thread sleeps, with a pause that takes from 4 to 47 ns.
-        "pauses": math.exp(rng.uniform(math.log(170), math.log(2000))),
-    }
+    costs = scheduling.sleeping(question.machine, rng)
     return (
         Draw.of(question.machine, Workload("replay", "a recorded program"), 0.0, number).text
         + "".join(f"cost {name} {value:.0f}\n" for name, value in costs.items())

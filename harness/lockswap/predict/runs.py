@@ -18,6 +18,10 @@ class Question:
     draws: int
     virtual_ns: float
 
+    def shares(self, threads: int) -> bool:
+        """Whether that many threads have to share processors. Their locks sleep then, as the library's do."""
+        return threads > self.machine.processors
+
 
 @dataclass(frozen=True)
 class Run:

@@ -47,6 +47,7 @@ class Asked:
     own_table: tuple[str, ...] = ()  # under BRAVO, with a readers table for each lock
     ranges: tuple[str, ...] = ()  # range locks
     designs: tuple[str, ...] = ()  # of address spaces, which another program of the model has
+    maps: tuple[str, ...] = ()  # pairs of indexes for reverse maps; the same program
     program: str = ""  # of their threads, if it isn't the workload's
     mapping: float | None = None  # the same of a thread's share of mappings
     virtual_ms: float = 2
@@ -58,8 +59,13 @@ class Asked:
             OWN_TABLE: self.own_table,
             "range": self.ranges,
             "design": self.designs,
+            "map": self.maps,
         }
         return tuple(Subject(name, kind) for kind, names in by_kind.items() for name in names)
+
+    @property
+    def is_of_structures(self) -> bool:
+        return bool(self.designs or self.maps)
 
     @property
     def changes(self) -> dict[str, object]:

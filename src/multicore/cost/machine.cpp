@@ -23,7 +23,7 @@ int Costs::cores() const {
 
 void Machine::run(const Costs& costs, int threads, double ns, const std::function<void()>& setup,
                   const std::function<void(int)>& body) {
-  assert(threads >= 1 && static_cast<std::size_t>(threads) <= costs.place.size());
+  assert(threads >= 1 && threads <= kMostThreads && !costs.place.empty());
   costs_ = costs;
   cores_ = costs.cores();
   assert(costs_.transfer.size() == static_cast<std::size_t>(cores_) * cores_);
@@ -46,13 +46,17 @@ void Machine::run(const Costs& costs, int threads, double ns, const std::functio
 void Machine::go(int threads, const std::function<void(int)>& body) {
   body_ = &body;
   std::uniform_real_distribution<double> stagger(0, 100);
-  const auto end = costs_.is_full ? costs_.place.end() : costs_.place.begin() + threads;
+  const int processors = static_cast<int>(costs_.place.size());
+  scheduler_.begin(threads, processors);
+  const auto end =
+      costs_.place.begin() + (costs_.is_full ? processors : std::min(threads, processors));
   for (int i = 0; i < threads; ++i) {
     Thread& t = threads_[static_cast<std::size_t>(i)];
-    const Place& mine = costs_.place[static_cast<std::size_t>(i)];
+    // Which processor of several threads it will have, isn't known yet; they are all in use.
+    const Place& mine = costs_.place[static_cast<std::size_t>(i % processors)];
     t.fiber.reset(&Machine::thread_main);
     t.now = 0;
-    t.finished = false;
+    t.finished = t.is_ready = t.polls = false;
     t.counts = {};
     t.shares_core = std::any_of(costs_.place.begin(), end, [&mine](const Place& p) {
       return &p != &mine && p.core == mine.core;
@@ -77,7 +81,8 @@ void Machine::go(int threads, const std::function<void(int)>& body) {
     Thread& t = threads_[static_cast<std::size_t>(e.thread)];
     if (e.turn != t.turn || t.finished) continue;  // it has gone on for another reason
     t.now = std::max(t.now, e.at);
-    t.timed_out = e.kind == Event::Kind::times_out;
+    if (e.kind != Event::Kind::has_processor) t.timed_out = e.kind == Event::Kind::times_out;
+    if (!scheduler_.is_running(e.thread) && !gets_processor(e)) continue;
     current_ = e.thread;
     t.fiber.enter_from(outside_);
   }
@@ -86,6 +91,7 @@ void Machine::go(int threads, const std::function<void(int)>& body) {
 void Machine::thread_main() {
   (*machine.body_)(machine.current_);
   machine.me().finished = true;
+  machine.leave_processor();
   for (;;)
     machine.block();
 }
@@ -118,7 +124,74 @@ bool Machine::block_until(double until) {
   return !me().timed_out;
 }
 
+// Returns false if the thread of the event has to wait for a processor first.
+bool Machine::gets_processor(const Event& event) {
+  Thread& t = threads_[static_cast<std::size_t>(event.thread)];
+  if (scheduler_.admit(event.thread)) {
+    begin_slice(event.thread, t.now);
+    return true;
+  }
+  ++t.turn;  // another event won't make it go on
+  t.is_ready = true;
+  if (costs_.preempts > 0 && std::bernoulli_distribution(costs_.preempts)(random_))
+    preempt(event.thread, event.at);
+  return false;
+}
+
+// A woken thread gets the processor of some other thread after that one's next step.
+void Machine::preempt(int woken, double at) {
+  std::uniform_int_distribution<int> any(0, scheduler_.processors() - 1);
+  const int victim = scheduler_.thread_on(any(random_));
+  scheduler_.put_first(woken);
+  Thread& t = threads_[static_cast<std::size_t>(victim)];
+  t.slice_end = std::min(t.slice_end, at);
+  if (t.polls) schedule(victim, at, Event::Kind::times_out);
+}
+
+void Machine::begin_slice(int thread, double at) {
+  threads_[static_cast<std::size_t>(thread)].slice_end =
+      at + costs_.slice * around_one(costs_.noise);
+}
+
+void Machine::leave_processor() {
+  if (!scheduler_.is_shared()) return;
+  const int next = scheduler_.leave(current_);
+  if (next == Scheduler::kNone) return;
+  threads_[static_cast<std::size_t>(next)].is_ready = false;
+  begin_slice(next, now() + costs_.switching);
+  schedule(next, now() + costs_.switching, Event::Kind::has_processor);
+}
+
+void Machine::end_slice() {
+  if (!scheduler_.is_awaited()) {
+    begin_slice(current_, now());
+    return;
+  }
+  leave_processor();
+  scheduler_.admit(current_);  // all processors are taken
+  me().is_ready = true;
+  block();
+}
+
+void Machine::yield() {
+  if (scheduler_.is_awaited()) {
+    end_slice();
+  } else {
+    spend(costs_.switching);
+  }
+}
+
 void Machine::spend(double ns) {
+  for (Thread& t = me(); scheduler_.is_shared() && t.now + ns > t.slice_end;) {
+    const double left = std::max(0.0, t.slice_end - t.now);
+    pass_time(left);
+    ns -= left;
+    end_slice();
+  }
+  pass_time(ns);
+}
+
+void Machine::pass_time(double ns) {
   Thread& t = me();
   t.now += ns;
   // Without a switch if no other step is due before.
@@ -159,7 +232,7 @@ int Machine::nearest_copy(const Line& line, int core) const {
 }
 
 double Machine::price(const Line& line, const Request& request, Source& source) const {
-  const Place& to = costs_.place[static_cast<std::size_t>(request.thread)];
+  const Place& to = place_of(request.thread);
   const int from = nearest_copy(line, to.core);
   double ns = costs_.memory;
   source = Source::memory;
@@ -194,8 +267,7 @@ std::size_t Machine::next_request(const Line& line) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < line.waiting.size(); ++i) {
     const auto distance = [&](std::size_t n) {
-      return transfer(line.owner,
-                      costs_.place[static_cast<std::size_t>(line.waiting[n].thread)].core);
+      return transfer(line.owner, place_of(line.waiting[n].thread).core);
     };
     if (distance(i) < distance(best)) best = i;
   }
@@ -228,7 +300,7 @@ void Machine::serve(Line& line, double at) {
 
 // The request has reached those that have the line.
 void Machine::take(Line& line) {
-  const int core = costs_.place[static_cast<std::size_t>(line.next.thread)].core;
+  const int core = place_of(line.next.thread).core;
   if (line.next.changes) {
     line.owner = line.arriving = core;
     line.sharers.reset();
@@ -289,15 +361,20 @@ void Machine::stream(const void* from, std::size_t bytes) {
 
 bool Machine::watch(const void* address, double until) {
   Line& line = line_of(address);
+  Thread& t = me();
   line.watchers.push_back(current_);
-  const bool changed = block_until(until);
+  t.polls = true;
+  const bool changed = block_until(scheduler_.is_shared() ? std::min(until, t.slice_end) : until);
+  t.polls = false;
   if (!changed) std::erase(line.watchers, current_);
-  return changed;
+  // The slice may be over, so that another thread changes the line while this one can't see it.
+  return changed || t.now < until;
 }
 
 bool Machine::sleep(const void* address, std::uint32_t channels, double until) {
   sleepers_.push_back({current_, channels, address});
   ++me().counts.sleeps;
+  leave_processor();
   const bool woken = block_until(until);
   if (!woken) std::erase_if(sleepers_, [this](const Sleeper& s) { return s.thread == current_; });
   return woken;
@@ -311,7 +388,10 @@ std::uint32_t Machine::wake(const void* address, std::uint32_t channels, std::ui
       ++s;
       continue;
     }
-    schedule(s->thread, now() + costs_.wake);
+    // One whose time is over may still wait for a processor.
+    Thread& t = threads_[static_cast<std::size_t>(s->thread)];
+    if (!t.is_ready) schedule(s->thread, now() + costs_.wake);
+    t.timed_out = false;
     s = sleepers_.erase(s);
     ++woken;
   }

@@ -9,6 +9,8 @@
 //   has reached it, so a compare-exchange that failed may succeed when it is repeated at once.
 // Threads that poll a word cost nothing until the word's line changes, as on a real machine: then
 //   each of them asks for the line again.
+// Threads that are more than the hardware threads take turns on these (scheduler.h). What a thread
+//   does between two accesses isn't interrupted before it is done, except for work.
 // Values change when the line has arrived, so an execution is one of sequential consistency.
 // Left out: store buffers (a store is done when its line is there), frequency, the bandwidth of
 //   the interconnect beyond the one line, and prefetching other than of a scan.
@@ -28,6 +30,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "multicore/cost/scheduler.h"
 #include "multicore/fiber.h"
 
 namespace lockswap::cost {
@@ -68,6 +71,9 @@ struct Costs {
   double serve = 5;              // between two copies of a line that nobody owns
   double queued = 1;             // how much longer a transfer takes while others wait for the line
   double reach = 0.5;            // share of a transfer until the request has reached the owner
+  double slice = 3e6;            // for which a thread has a processor, while others wait for one
+  double switching = 1500;       // from one thread to the next on a processor
+  double preempts = 0;           // the share of woken threads that take a running one's place
   std::uint32_t pauses = 1000;   // of a bounded spin
   bool is_full = false;          // other programs' threads are on the processors that are left
   // Of each transfer. Without it threads fall into a rhythm in which one of them never gets a lock.
@@ -90,8 +96,9 @@ class Machine {
  public:
   // The next runs end at that time, at the latest, though threads may not be done.
   void end_at(double ns) { last_ = ns; }
-  // Runs setup() alone, then body(i) in so many threads, one on each hardware thread, from time 0.
-  // They ask goes_on() whether to begin another round. Nothing is left of an earlier run.
+  // Runs setup() alone, then body(i) in so many threads from time 0, each on a hardware thread of
+  // its own if there are enough. They ask goes_on() whether to begin another round. Nothing is left
+  // of an earlier run.
   void run(const Costs& costs, int threads, double ns, const std::function<void()>& setup,
            const std::function<void(int)>& body);
 
@@ -99,7 +106,10 @@ class Machine {
   int current() const { return current_; }
   double now() const { return threads_[static_cast<std::size_t>(current_)].now; }
   const Costs& costs() const { return costs_; }
-  const Place& place() const { return costs_.place[static_cast<std::size_t>(current_)]; }
+  const Place& place() const { return place_of(current_); }
+  // The calling thread's processor.
+  int processor() const { return scheduler_.processor_of(current_); }
+  bool shares_processors() const { return scheduler_.is_shared(); }
   std::uint64_t run_number() const { return run_; }
   const Counts& counts(int thread) const {
     return threads_[static_cast<std::size_t>(thread)].counts;
@@ -111,6 +121,8 @@ class Machine {
   // The calling thread works, or does something that takes so long.
   void work(double ns);
   void spend(double ns);
+  // Lets another thread have the processor, if one waits for it.
+  void yield();
   // Has the line of that address, to read it or to change it.
   void access(const void* address, Access how);
   // Reads lines one after another.
@@ -144,14 +156,17 @@ class Machine {
     std::uint64_t turn = 0;  // events of an earlier turn are over
     bool timed_out = false;
     bool finished = false;
+    bool is_ready = false;  // it waits for a processor
+    bool polls = false;     // it waits for a line to change
+    double slice_end = 0;   // after which it gives its processor to a thread that waits for one
     bool shares_core = false;
     Counts counts;
   };
   struct Event {
     double at;
     std::uint64_t number;  // earlier ones first at the same time
-    enum class Kind : std::uint8_t { goes_on, times_out, is_taken, is_free } kind;
-    int thread;  // the first two
+    enum class Kind : std::uint8_t { goes_on, times_out, has_processor, is_taken, is_free } kind;
+    int thread;  // the first three
     std::uint64_t turn;
     Line* line;  // the others
     bool operator<(const Event& other) const {
@@ -177,6 +192,15 @@ class Machine {
   }
   void schedule(int thread, double at, Event::Kind kind = Event::Kind::goes_on);
   void schedule(Line& line, double at, Event::Kind kind);
+  const Place& place_of(int thread) const {
+    return costs_.place[static_cast<std::size_t>(scheduler_.processor_of(thread))];
+  }
+  bool gets_processor(const Event& event);
+  void preempt(int woken, double at);
+  void begin_slice(int thread, double at);
+  void leave_processor();
+  void end_slice();
+  void pass_time(double ns);
   void take(Line& line);
   void block();
   bool is_here(const Line& line, bool changes) const;
@@ -201,6 +225,7 @@ class Machine {
   std::unordered_map<std::uintptr_t, Line> lines_;
   std::array<std::pair<std::uintptr_t, Line*>, 1024> found_{};  // lines looked up lately
   std::vector<Sleeper> sleepers_;
+  Scheduler scheduler_;
   std::mt19937_64 random_;
 };
 

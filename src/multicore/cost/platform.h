@@ -1,7 +1,7 @@
 // The cost model's platform: what Native is to the real machine, Modelled is to the modelled one.
 //
-// Threads never exceed the hardware threads, so what adapts to a lack of processors (backing off,
-// throttling, yielding) does nothing here, and a bounded spin always has the same bound.
+// Backing off and throttling do nothing here, and a bounded spin always has the same bound. Threads
+// that yield do so only if they are more than the hardware threads.
 #pragma once
 
 #include <cmath>
@@ -43,7 +43,7 @@ struct Modelled {
       most = std::max(most, p.node);
     return static_cast<std::uint32_t>(most) + 1;
   }
-  static std::uint32_t cpu() { return static_cast<std::uint32_t>(machine.current()); }
+  static std::uint32_t cpu() { return static_cast<std::uint32_t>(machine.processor()); }
   static std::uint32_t node() { return static_cast<std::uint32_t>(machine.place().node); }
 
   // As the library has them (native.h).
@@ -152,20 +152,48 @@ struct Modelled {
   struct FailedTries {
     static bool should_count(const void*) { return true; }
   };
+  // As platform/adaptive/yield_policy.h counts.
   struct YieldPolicy {
-    static bool should_yield(bool) { return false; }
-    static void yield() {}
+    static bool should_yield(bool is_queued) {
+      if (!machine.shares_processors()) return false;
+      std::uint32_t& counted = local<Count>().counted;
+      counted += is_queued ? kHeadReleases / kReleases : 1;
+      if (counted < kHeadReleases) return false;
+      counted = 0;
+      return true;
+    }
+    static void yield() { machine.yield(); }
+
+   private:
+    struct Count {
+      std::uint32_t counted;
+    };
+    static constexpr std::uint32_t kReleases = 512, kHeadReleases = 2048;
   };
   static void relax() { machine.spend(machine.costs().pause); }
-  static void step_aside(unsigned) { machine.spend(machine.costs().pause); }
+  static void step_aside(unsigned round) {
+    constexpr unsigned kYields = 16;
+    if (!machine.shares_processors()) {
+      machine.spend(machine.costs().pause);
+    } else if (round < kYields) {
+      machine.yield();
+    } else {
+      nap(1'000L << (round < kYields + 6 ? 4 + round - kYields : 10));
+    }
+  }
 
   template <class A, class Pred>
-  static bool await(Pause, const A& atom, Order order, Pred pred,
+  static bool await(Pause pause, const A& atom, Order order, Pred pred,
                     const Deadline* deadline = nullptr) {
     const Deadline until = deadline != nullptr ? due(*deadline) : Deadline{};
     const double end = deadline != nullptr ? end_of(until) : kNever;
-    while (!pred(atom.load(order))) {
-      if (!machine.watch(&atom, end)) return pred(atom.load(order));
+    const bool steps_aside = pause != Pause::spin && machine.shares_processors();
+    for (unsigned round = 0; !pred(atom.load(order)); ++round) {
+      if (steps_aside && machine.now() < end) {
+        step_aside(pause == Pause::nap ? round : 0);
+      } else if (steps_aside || !machine.watch(&atom, end)) {
+        return pred(atom.load(order));
+      }
     }
     return true;
   }
@@ -221,6 +249,11 @@ struct Modelled {
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   static std::uint64_t time() { return static_cast<std::uint64_t>(machine.now()); }
+  static void nap(long ns) {
+    constexpr std::uint32_t kNobody = 0;
+    machine.spend(machine.costs().park);
+    machine.sleep(&kNobody, 0, machine.now() + static_cast<double>(ns));
+  }
   static double end_of(const Deadline& d) {
     double end = has_no_time(d)
                      ? kNever

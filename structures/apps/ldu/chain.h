@@ -8,31 +8,42 @@
 
 namespace bench {
 
-class Chain {
+template <class Seen = Unseen>
+class BasicChain {
  public:
-  struct Node : Counted {
+  struct Node : Seen::Home, Counted {
     Pages pages;
 
    private:
-    friend class Chain;
+    friend class BasicChain;
     Node* next = nullptr;
     Node** link = nullptr;  // what leads here
   };
 
   void insert(Node& n) noexcept {
+    Seen::write(&n);
     n.next = first_;
     n.link = &first_;
     // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDelete): what is freed was removed before
-    if (first_ != nullptr) first_->link = &n.next;
+    if (first_ != nullptr) {
+      Seen::write(first_);
+      first_->link = &n.next;
+    }
+    Seen::write(&first_);
     first_ = &n;
   }
   void remove(Node& n) noexcept {
+    Seen::read(&n);
+    Seen::write(n.link);
     *n.link = n.next;
-    if (n.next != nullptr) n.next->link = n.link;
+    if (n.next == nullptr) return;
+    Seen::write(n.next);
+    n.next->link = n.link;
   }
   template <class F>
   void walk(std::uint32_t page, F f) const {
     for (const Node* n = first_; n != nullptr; n = n->next) {
+      Seen::read(n);
       if (n->pages.has(page)) f(*n);
     }
   }
@@ -41,5 +52,6 @@ class Chain {
  private:
   Node* first_ = nullptr;
 };
+using Chain = BasicChain<>;
 
 }  // namespace bench

@@ -11,17 +11,18 @@
 #include <utility>
 #include <vector>
 
-#include "common/random.h"
 #include "common/report.h"
 #include "ldu/chain.h"
 #include "ldu/deferred_index.h"
 #include "ldu/harris_index.h"
 #include "ldu/interval_tree.h"
+#include "ldu/lives.h"
 #include "ldu/locked_index.h"
 #include "ldu/other_work.h"
 #include "ldu/processes.h"
 #include "ldu/rcu_index.h"
 #include "ldu/trace_player.h"
+#include "ldu/urcu_nodes.h"
 
 namespace bench {
 namespace {
@@ -43,13 +44,11 @@ class MapWorker {
         spool_(&spool),
         mix_(setup.mix),
         objects_(static_cast<std::size_t>(setup.objects)),
-        users_(static_cast<std::size_t>(setup.users)),
         work_(setup.work),
         messages_(std::uint64_t{number} << 32),
         walks_an_update_(setup.reads / (1 - setup.reads)),
-        random_(number),
         times_waits_(waits),
-        crowd_share_(static_cast<std::size_t>(std::max(1, 100 / setup.plan.threads))),
+        lives_(crowd, static_cast<std::size_t>(setup.users), setup.plan.threads, number),
         player_(crowd, setup.trace) {}
 
   template <class Watch>
@@ -59,7 +58,7 @@ class MapWorker {
     if (times_waits_) LockWaits::here() = &waits;
     watch.write([&] { step(); });
     while (walks_owed() >= 1 && !stop.load(std::memory_order_relaxed))
-      watch.read([&] { walk(); });
+      watch.read([&] { lives_.walk(*hand_); });
     LockWaits::here() = nullptr;
     for (std::size_t i = 0; i < kClassesOfLocks; ++i)
       wait_ticks[i] += waits.ticks[i];
@@ -69,15 +68,13 @@ class MapWorker {
   }
   template <class F>
   void each_living(F f) {
-    for (Process& p : living_)
+    for (Process& p : lives_.living())
       f(p);
     player_.each_process(f);
   }
   // Ends what lives, when its thread is gone.
   void end(typename Crowd::Hand& hand) {
-    for (Process& p : living_)
-      crowd_->exit(hand, p);
-    living_.clear();
+    lives_.end(hand);
     player_.each_process([&](Process& p) { crowd_->exit(hand, p); });
     hand_.reset();
   }
@@ -90,15 +87,16 @@ class MapWorker {
   void step() {
     switch (mix_) {
       case Mix::aim7:
-        return live_aim7();
+        work_beside();
+        return lives_.aim7(*hand_);
       case Mix::exim:
         return live_exim();
       case Mix::lmbench:
-        return live_lmbench([](Process&) {});
+        return lives_.lmbench(*hand_, [](Process&) {});
       case Mix::exec:
-        return live_lmbench([this](Process& child) { crowd_->exec(*hand_, child, 1); });
+        return lives_.lmbench(*hand_, [this](Process& child) { crowd_->exec(*hand_, child, 1); });
       case Mix::shell:
-        return live_lmbench([this](Process& child) { run_shell(child); });
+        return lives_.lmbench(*hand_, [this](Process& child) { lives_.run_shell(*hand_, child); });
       case Mix::trace:
         return player_.play(*hand_);
       case Mix::pair:
@@ -112,53 +110,15 @@ class MapWorker {
     if (!other_) other_.emplace();
     other_->run(work_);
   }
-  // A thread's jobs fork, run programs, and end, in any order.
-  void live_aim7() {
-    work_beside();
-    const std::uint32_t what = random_.below(10);
-    if (living_.empty() || (what < 5 && living_.size() < users_)) {
-      living_.push_back(
-          crowd_->fork(*hand_, living_.empty() || what == 0 ? crowd_->first : some()));
-    } else if (what < 7) {
-      crowd_->exec(*hand_, some(), random_.next());
-    } else {
-      const std::size_t i = random_.below(static_cast<std::uint32_t>(living_.size()));
-      crowd_->exit(*hand_, living_[i]);
-      living_.erase(living_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
-  // A server forks for each connection; that one forks to deliver, by a program of its own.
   void live_exim() {
     const std::uint64_t message = messages_++;
     spool_->receive(message);
     work_beside();
-    Process connection = crowd_->fork(*hand_, crowd_->first);
-    Process delivery = crowd_->fork(*hand_, connection);
-    crowd_->exec(*hand_, delivery, 1);
-    living_.push_back(std::move(connection));
-    living_.push_back(std::move(delivery));
-    while (walks_owed() >= 1)
-      walk();
-    for (Process& p : living_)
-      crowd_->exit(*hand_, p);
-    living_.clear();
+    lives_.exim(*hand_, [this] {
+      while (walks_owed() >= 1)
+        lives_.walk(*hand_);
+    });
     spool_->deliver(message);
-  }
-  // A hundred processes that fork; each child does that, and ends.
-  template <class F>
-  void live_lmbench(F child_does) {
-    while (living_.size() < crowd_share_)
-      living_.push_back(crowd_->fork(*hand_, crowd_->first));
-    Process child = crowd_->fork(*hand_, some());
-    child_does(child);
-    crowd_->exit(*hand_, child);
-  }
-  // The child becomes a shell, which runs a program in a child of its own.
-  void run_shell(Process& child) {
-    crowd_->exec(*hand_, child, 0);
-    Process program = crowd_->fork(*hand_, child);
-    crowd_->exec(*hand_, program, 1);
-    crowd_->exit(*hand_, program);
   }
   // One object, again and again.
   void pair() {
@@ -206,28 +166,17 @@ class MapWorker {
     m->pages = {1000 + i, 1000 + i};
     return m;
   }
-  void walk() {
-    if (living_.empty() || random_.below(2) == 0) {
-      crowd_->reclaim_file(*hand_, random_);
-    } else {
-      crowd_->reclaim_anon(*hand_, some(), random_);
-    }
-  }
-  Process& some() { return living_[random_.below(static_cast<std::uint32_t>(living_.size()))]; }
 
   Crowd* crowd_;
   Spool* spool_;
   Mix mix_;
   std::size_t objects_;
-  std::size_t users_;
   int work_;
   std::uint64_t messages_;  // the number of the next one
   double walks_an_update_;
-  Random random_;
   bool times_waits_;
-  std::size_t crowd_share_;
+  Lives<Crowd> lives_;
   std::optional<typename Crowd::Hand> hand_;
-  std::deque<Process> living_;
   std::vector<typename FileIndex::Mapping*> own_;
   TracePlayer<Crowd> player_;
   std::optional<OtherWork> other_;  // by its thread, if it does any
@@ -341,13 +290,13 @@ std::vector<MapEntrant> map_contest() {
       {"pldu", maps<DeferredFile<Logs::of_threads>, DeferredAnon<Logs::of_threads>>},
       {"gldu", maps<DeferredFile<Logs::own>, DeferredAnon<Logs::own>>},
       {"stamped", maps<DeferredFile<Logs::stamped>, DeferredAnon<Logs::stamped>>},
-      {"paper", maps<DeferredFile<Logs::of_threads>, HarrisIndex<false>>},
+      {"paper", maps<DeferredFile<Logs::of_threads>, HarrisIndex<false, UrcuNodes>>},
       {"rwlock", maps<LockedIndex<IntervalTree, FileLock>, LockedIndex<Chain, AnonLock>>},
       {"mutex", maps<LockedIndex<IntervalTree, Mutex<LockClass::file>>,
                      LockedIndex<Chain, Mutex<LockClass::anonymous>>>},
       {"rcu", maps<RcuIndex<LockClass::file>, RcuIndex<LockClass::anonymous>>},
-      {"harris", maps<HarrisIndex<true>, HarrisIndex<true>>},
-      {"harris-unordered", maps<HarrisIndex<false>, HarrisIndex<false>>},
+      {"harris", maps<HarrisIndex<true, UrcuNodes>, HarrisIndex<true, UrcuNodes>>},
+      {"harris-unordered", maps<HarrisIndex<false, UrcuNodes>, HarrisIndex<false, UrcuNodes>>},
   };
 }
 

@@ -13,26 +13,28 @@ namespace bench {
 
 enum class Logs : std::uint8_t { of_threads, own, stamped };
 
-template <class Structure, class Lock, Logs kLogs>
+template <class Structure, class Lock, Logs kLogs, class P = lockswap::ldu_machine>
 class DeferredIndex {
+  using Hook = lockswap::basic_ldu_hook<P>;
+
  public:
   static constexpr bool kReuses = true;
   static constexpr bool kAbsorbs = kLogs != Logs::stamped;
   struct Mapping : Structure::Node {
-    lockswap::ldu_hook hook;
+    Hook hook;
   };
   struct Behind {
     using object = Mapping;
-    static lockswap::ldu_hook& hook(Mapping& m) { return m.hook; }
+    static Hook& hook(Mapping& m) { return m.hook; }
     void insert(Mapping& m) { all.insert(m); }
     void remove(Mapping& m) { all.remove(m); }
     void free(Mapping& m) { delete &m; }
     Structure all;
   };
-  using Shared = lockswap::ldu_logs;
+  using Shared = lockswap::basic_ldu_logs<P>;
   struct Hand {
     explicit Hand(Shared& logs) : me(logs) {}
-    lockswap::ldu_logs::thread me;
+    typename Shared::thread me;
   };
   explicit DeferredIndex(Shared& logs) : set_(logs) {}
   static void flush(Shared&) {}
@@ -73,8 +75,8 @@ class DeferredIndex {
   lockswap::ldu_counts counts() { return set_.counts(); }
 
  private:
-  std::conditional_t<kLogs == Logs::stamped, lockswap::ldu_stamped<Behind, Lock>,
-                     lockswap::ldu<Behind, Lock>>
+  std::conditional_t<kLogs == Logs::stamped, lockswap::ldu_stamped<Behind, Lock, P>,
+                     lockswap::ldu<Behind, Lock, P>>
       set_;
 };
 

@@ -1,4 +1,5 @@
-// An index without locks: the list of Harris, sorted or not; nodes are freed by liburcu.
+// An index without locks: the list of Harris, sorted or not. `Nodes` has its links, and frees nodes
+// that nobody reads any more (urcu_nodes.h).
 //
 // Papers: T. Harris, "A Pragmatic Implementation of Non-Blocking Linked-Lists" (DISC 2001); LDU,
 //   section 6.1, for the form that is not sorted: a new node comes first, and a remove looks for
@@ -13,33 +14,32 @@
 #include <cstdint>
 
 #include "ldu/mapping.h"
-#include "rlu/rcu.h"
 
 namespace bench {
 
-template <bool kSorted>
+template <bool kSorted, class Nodes>
 class HarrisIndex {
  public:
   static constexpr bool kReuses = false;
   static constexpr bool kAbsorbs = false;
-  struct Mapping : Counted, rcu_head {
+  struct Mapping : Counted, Nodes::Head {
     Pages pages;
 
    private:
     friend class HarrisIndex;
-    std::atomic<std::uintptr_t> next{0};
+    typename Nodes::Link next{0};
   };
   struct Shared {};
   struct Hand {
-    explicit Hand(Shared&) { Memb::attach(); }
+    explicit Hand(Shared&) { Nodes::attach(); }
   };
   explicit HarrisIndex(Shared&) {}
   HarrisIndex(const HarrisIndex&) = delete;
   HarrisIndex& operator=(const HarrisIndex&) = delete;
-  static void flush(Shared&) { Memb::barrier(); }
+  static void flush(Shared&) { Nodes::barrier(); }
 
   void insert(Hand&, Mapping& m) {
-    const RcuReading<Memb> here;
+    const typename Nodes::Reading here;
     for (;;) {
       Place p{&first_, first_.load(kAcquire)};
       if constexpr (kSorted) {
@@ -50,7 +50,7 @@ class HarrisIndex {
     }
   }
   void retire(Hand&, Mapping& m) {
-    const RcuReading<Memb> here;
+    const typename Nodes::Reading here;
     std::uintptr_t next = m.next.load(kAcquire);
     while (!m.next.compare_exchange_weak(next, next | kMark, kAcqRel)) {}
     // A search that comes by unlinks it, this one or another.
@@ -62,7 +62,7 @@ class HarrisIndex {
   }
   template <class F = NothingElse>
   std::uint64_t walk(Hand&, std::uint32_t page, F f = {}) {
-    const RcuReading<Memb> here;
+    const typename Nodes::Reading here;
     std::uint64_t found = 0;
     for (const Mapping* m = at(first_.load(kAcquire)); m != nullptr;) {
       const std::uintptr_t next = m->next.load(kAcquire);
@@ -74,7 +74,7 @@ class HarrisIndex {
   }
 
  private:
-  using Link = std::atomic<std::uintptr_t>;
+  using Link = typename Nodes::Link;
   struct Place {
     Link* link;
     std::uintptr_t at;  // what it links to
@@ -94,9 +94,6 @@ class HarrisIndex {
     if (a.pages.first != b.pages.first) return a.pages.first < b.pages.first;
     return word_of(a) < word_of(b);
   }
-  static void free_later(Mapping& m) {
-    Memb::call(&m, [](rcu_head* head) { delete static_cast<Mapping*>(head); });
-  }
 
   // Unlinks what is marked at this place. `again`: something has changed behind it.
   static Step skip_marked(Place& p) {
@@ -105,7 +102,7 @@ class HarrisIndex {
       const std::uintptr_t next = m->next.load(kAcquire);
       if ((next & kMark) == 0) break;
       if (!p.link->compare_exchange_strong(p.at, next & ~kMark, kAcqRel)) return Step::again;
-      free_later(*m);
+      Nodes::free_later(*m);
       p.at = next & ~kMark;
     }
     return Step::stands;

@@ -9,13 +9,14 @@
 
 namespace bench {
 
-class IntervalTree {
+template <class Seen = Unseen>
+class BasicIntervalTree {
  public:
-  struct Node : Counted {
+  struct Node : Seen::Home, Counted {
     Pages pages;
 
    private:
-    friend class IntervalTree;
+    friend class BasicIntervalTree;
     Node* child[2] = {};
     std::uint32_t priority = 0;
     std::uint32_t last = 0;  // the greatest in this subtree
@@ -26,8 +27,10 @@ class IntervalTree {
     n.priority = static_cast<std::uint32_t>((address(n) * 0x9E3779B97F4A7C15u) >> 32);
     n.last = n.pages.last;
     Node** place = &root_;
-    for (; *place != nullptr && (*place)->priority >= n.priority; place = &below(**place, n)) {
-      if (n.last > (*place)->last) (*place)->last = n.last;
+    for (; *place != nullptr && seen(**place).priority >= n.priority; place = &below(**place, n)) {
+      if (n.last <= (*place)->last) continue;
+      Seen::write(*place);
+      (*place)->last = n.last;
     }
     split(*place, n, n.child[0], n.child[1]);
     *place = &n;
@@ -41,6 +44,10 @@ class IntervalTree {
   bool is_empty() const noexcept { return root_ == nullptr; }
 
  private:
+  static const Node& seen(const Node& n) {
+    Seen::read(&n);
+    return n;
+  }
   static std::uint64_t address(const Node& n) noexcept {
     return reinterpret_cast<std::uintptr_t>(&n);
   }
@@ -52,9 +59,10 @@ class IntervalTree {
     return at.child[is_before(at, n) ? 1 : 0];
   }
   static void renew(Node& n) noexcept {
+    Seen::write(&n);
     n.last = n.pages.last;
     for (const Node* c : n.child) {
-      if (c != nullptr && c->last > n.last) n.last = c->last;
+      if (c != nullptr && seen(*c).last > n.last) n.last = c->last;
     }
   }
   static void split(Node* t, const Node& by, Node*& less, Node*& more) noexcept {
@@ -62,7 +70,7 @@ class IntervalTree {
       less = more = nullptr;
       return;
     }
-    if (is_before(*t, by)) {
+    if (is_before(seen(*t), by)) {
       less = t;
       split(t->child[1], by, t->child[1], more);
     } else {
@@ -73,7 +81,7 @@ class IntervalTree {
   }
   static Node* join(Node* less, Node* more) noexcept {
     if (less == nullptr || more == nullptr) return less == nullptr ? more : less;
-    if (less->priority >= more->priority) {
+    if (seen(*less).priority >= seen(*more).priority) {
       less->child[1] = join(less->child[1], more);
       renew(*less);
       return less;
@@ -87,12 +95,13 @@ class IntervalTree {
       t = join(n.child[0], n.child[1]);
       return;
     }
+    Seen::read(t);
     take_out(below(*t, n), n);
     renew(*t);
   }
   template <class F>
   static void walk(const Node* t, std::uint32_t page, F& f) {
-    for (; t != nullptr && t->last >= page; t = t->child[1]) {
+    for (; t != nullptr && seen(*t).last >= page; t = t->child[1]) {
       walk(t->child[0], page, f);
       if (t->pages.first > page) return;
       if (t->pages.last >= page) f(*t);
@@ -101,5 +110,6 @@ class IntervalTree {
 
   Node* root_ = nullptr;
 };
+using IntervalTree = BasicIntervalTree<>;
 
 }  // namespace bench

@@ -83,6 +83,13 @@ class Living {
   }
   std::atomic<std::int64_t> count_{0};
 };
+// What a model of a machine sees of nodes, and where it has them. On a real machine nobody looks.
+struct Unseen {
+  struct Home {};
+  static void read(const void*) noexcept {}
+  static void write(const void*) noexcept {}
+};
+
 class Memory;
 
 // A mapping, whatever index it stands in.

@@ -20,6 +20,7 @@
 #include "ldu/locked_index.h"
 #include "ldu/process_trace.h"
 #include "ldu/rcu_index.h"
+#include "ldu/urcu_nodes.h"
 
 namespace {
 
@@ -35,7 +36,7 @@ using Maps =
     testing::Types<LockedIndex<IntervalTree, FileLock>, LockedIndex<Chain, Mutex<LockClass::file>>,
                    Deferred<IntervalTree, Logs::of_threads>, Deferred<Chain, Logs::own>,
                    Deferred<IntervalTree, Logs::stamped>, RcuIndex<LockClass::file>,
-                   HarrisIndex<true>, HarrisIndex<false>>;
+                   HarrisIndex<true, UrcuNodes>, HarrisIndex<false, UrcuNodes>>;
 TYPED_TEST_SUITE(ReverseMap, Maps);
 
 constexpr std::uint32_t kPages = 64;
