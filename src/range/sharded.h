@@ -2,7 +2,7 @@
 //
 // Source: ours; the lists are those of list.h. The paper (section 4.1) leaves long lists to a skip
 //   list of ranges. That finds the place, but an exclusive range also has to meet each shared one
-//   that begins before it and reaches it, wherever that is (docs/algorithms/range-locks.md).
+//   that begins before it and reaches it, wherever that is (docs/range-locks.md).
 // Idea: the units are cut into segments, which take turns at kShards lists. A range has a node in
 //   the list of each segment that it touches. Two ranges that overlap have a unit in common, and
 //   so a list, in which one of them finds the other; other ranges in a list are no obstacle, since
