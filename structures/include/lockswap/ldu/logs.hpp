@@ -22,6 +22,7 @@
 #include <new>
 #include <unistd.h>
 
+#include "lockswap/guard.hpp"
 #include "lockswap/ldu/chain.hpp"
 #include "lockswap/ldu/forks.hpp"
 #include "lockswap/machine.hpp"
@@ -160,7 +161,7 @@ class basic_ldu_logs {
   // Waits until no thread reads, applies or logs, and lets none begin. Not within a read. Then the
   // parent calls after_fork(), also if there was no fork, and the child forked().
   void before_fork() {
-    guard();
+    guard_.lock();
     members_.hold_all();
     gate_.close();
     for (std::size_t i = 0; i < P::kThreads; ++i) {
@@ -175,7 +176,7 @@ class basic_ldu_logs {
   void after_fork() {
     gate_.open();
     members_.let_all_go();
-    unguard();
+    guard_.unlock();
   }
   // In the child, by its only thread, before anything else: the rows of threads that are no longer
   // there can be had again. What is in them stays, and readers find it. Without before_fork() it
@@ -198,7 +199,7 @@ class basic_ldu_logs {
       P::fail(
           "lockswap/ldu: a fork without before_fork() met another thread in an update or a read\n");
     }
-    guard_.store(0, std::memory_order_relaxed);
+    guard_.renew();
     for (std::size_t i = 0; i < P::kThreads; ++i) {
       row* const r = row_at(i);
       if (r == nullptr) continue;
@@ -208,7 +209,7 @@ class basic_ldu_logs {
   }
   // In a child: whether the parent's other threads were elsewhere.
   bool is_idle() {
-    if (guard_.load(std::memory_order_relaxed) != 0) return false;
+    if (guard_.is_locked()) return false;
     for (std::size_t i = 0; i < P::kThreads; ++i) {
       row* const r = row_at(i);
       if (r != nullptr && r->passed.load(std::memory_order_relaxed) != 0) return false;
@@ -224,21 +225,10 @@ class basic_ldu_logs {
   static void leave_gate(row& r) noexcept { r.passed.store(0, std::memory_order_release); }
 
   void begin(ldu_parts::member<P>& m) {
-    guard();
+    guard_.lock();
     members_.add(m);
-    unguard();
+    guard_.unlock();
   }
-
-  // While it is held no structure ends. Its holder waits for no structure's lock.
-  bool try_guard() noexcept {
-    std::uint64_t free = 0;
-    return guard_.compare_exchange(free, 1, std::memory_order_acquire);  // pairs with unguard
-  }
-  void guard() noexcept {
-    for (unsigned round = 0; !try_guard(); ++round)
-      P::step_aside(round);
-  }
-  void unguard() noexcept { guard_.store(0, std::memory_order_release); }
 
   std::uint64_t next_number() noexcept {
     return numbers_.fetch_add(1, std::memory_order_relaxed);  // only unlike each other
@@ -281,19 +271,20 @@ class basic_ldu_logs {
   // By the row's thread. Returns false if the log's structure is in use.
   bool empty(slot& s) {
     if (s.updates.is_empty_to_owner()) return true;
-    if (!try_guard()) return false;
+    if (!guard_.try_lock()) return false;
     // Now the owner can't end, unless it has emptied the log and is gone.
     bool done = s.updates.is_empty();
     if (!done) {
       const std::uint64_t of = s.owner_word.load(std::memory_order_relaxed) & ~slot::kTaking;
       done = reinterpret_cast<owner*>(of)->try_apply(s);
     }
-    unguard();
+    guard_.unlock();
     return done;
   }
 
   ldu_parts::members<P> members_{};
-  word guard_{};
+  // While it is held no structure ends. Its holder waits for no structure's lock.
+  guard<P> guard_;
   word numbers_{};
   alignas(64) ldu_parts::gate<P> gate_{};  // read by updates, and seldom written
   std::array<word, P::kThreads> rows_{};
