@@ -101,10 +101,10 @@ class ldu final : ldu_parts::owner<P> {
   }
   // Nobody may use it any more. Pending updates are applied first.
   ~ldu() {
-    logs_.guard();  // no thread is at one of its logs
+    logs_.guard_.lock();  // no thread is at one of its logs
     apply_all();
     logs_.members_.drop(*this);
-    logs_.unguard();
+    logs_.guard_.unlock();
   }
   ldu(const ldu&) = delete;
   ldu& operator=(const ldu&) = delete;

@@ -61,9 +61,9 @@ class ldu_stamped final : ldu_parts::member<P> {
   }
   // Nobody may use it any more.
   ~ldu_stamped() {
-    logs_.guard();
+    logs_.guard_.lock();
     logs_.members_.drop(*this);
-    logs_.unguard();
+    logs_.guard_.unlock();
     apply_all();
     for (word& w : rings_) {
       if (ring* r = at(w); r != nullptr) {

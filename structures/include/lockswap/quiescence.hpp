@@ -16,7 +16,8 @@
 //   The kernel (membarrier) runs the reader's fence if it can. Otherwise, or with fences::full,
 //   readers run it themselves.
 // Readers: a list under a guard, which a period only tries to take. So when a reader ends, its
-//   record is removed and freed, and periods check only the readers that exist.
+//   record is removed and freed, and periods check only the readers that exist. The guard also
+//   hands on what readers that have ended have read.
 // Cost: a section takes a load and two stores, and never waits. A period takes one system call, and
 //   one check of each reader. A reader that begins or ends waits for such a check.
 // Limits: not usable across fork. If a seccomp filter forbids membarrier after the domain was made,
@@ -28,6 +29,7 @@
 #include <cstdint>
 #include <new>
 
+#include "lockswap/guard.hpp"
 #include "lockswap/machine.hpp"
 
 namespace lockswap {
@@ -102,7 +104,7 @@ class quiescence {
   // it also returns false while another thread checks, or while a reader begins or ends.
   bool is_over(period& p) noexcept {
     if (!p.fenced && !fence(p)) return false;
-    if (!try_guard()) return false;
+    if (!guard_.try_lock()) return false;
     // A reader that is added later begins after the fence.
     if (!p.looked || p.dropped != dropped_.get()) p.unseen = first_.get();
     p.looked = true;
@@ -110,7 +112,7 @@ class quiescence {
     while (p.unseen != nullptr && has_left(*p.unseen, p))
       p.unseen = p.unseen->next.get();
     const bool over = p.unseen == nullptr;
-    unguard();
+    guard_.unlock();
     return over;
   }
   // Must not be called in a section.
@@ -165,37 +167,26 @@ class quiescence {
   }
 
   // --- the list of readers
-  bool try_guard() noexcept {
-    std::uint64_t free = 0;
-    return guard_.compare_exchange(free, 1, std::memory_order_acquire);  // pairs with unguard
-  }
-  void guard() noexcept {
-    for (unsigned round = 0; !try_guard(); ++round)
-      P::step_aside(round);
-  }
-  // release: the list, and what readers that have ended have read.
-  void unguard() noexcept { guard_.store(0, std::memory_order_release); }
-
   record* add() {
     auto* const r = new (P::template take<record>()) record;
     r->depth.set(0);
     r->previous.set(nullptr);
-    guard();
+    guard_.lock();
     record* const next = first_.get();
     r->next.set(next);
     if (next != nullptr) next->previous.set(r);
     first_.set(r);
-    unguard();
+    guard_.unlock();
     return r;
   }
   void drop(record* r) noexcept {
-    guard();
+    guard_.lock();
     record* const next = r->next.get();
     record* const previous = r->previous.get();
     if (next != nullptr) next->previous.set(previous);
     previous != nullptr ? previous->next.set(next) : first_.set(next);
     dropped_.set(dropped_.get() + 1);
-    unguard();
+    guard_.unlock();
     r->~record();
     P::template give<record>(r);
   }
@@ -204,7 +195,7 @@ class quiescence {
   alignas(64) const bool asymmetric_;
   word clock_{};
   // In a separate line, which checks, and readers that begin or end, write to.
-  alignas(64) word guard_{};
+  alignas(64) guard<P> guard_;
   // Under the guard.
   typename P::template plain<record*> first_;
   typename P::template plain<std::uint64_t> dropped_;  // the number of readers that have ended

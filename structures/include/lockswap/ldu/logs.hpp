@@ -22,6 +22,7 @@
 #include <new>
 #include <unistd.h>
 
+#include "lockswap/guard.hpp"
 #include "lockswap/ldu/chain.hpp"
 #include "lockswap/ldu/forks.hpp"
 #include "lockswap/machine.hpp"
@@ -162,7 +163,7 @@ class basic_ldu_logs {
   // read. Afterwards the parent must call after_fork(), even if there was no fork, and the child
   // forked().
   void before_fork() {
-    guard();
+    guard_.lock();
     members_.hold_all();
     gate_.close();
     for (std::size_t i = 0; i < P::kThreads; ++i) {
@@ -177,7 +178,7 @@ class basic_ldu_logs {
   void after_fork() {
     gate_.open();
     members_.let_all_go();
-    unguard();
+    guard_.unlock();
   }
   // Called in the child by its only thread, before anything else. Frees the rows of threads that
   // don't exist there. Their contents stay, and readers find them. Without before_fork(), this ends
@@ -200,7 +201,7 @@ class basic_ldu_logs {
       P::fail(
           "lockswap/ldu: a fork without before_fork() met another thread in an update or a read\n");
     }
-    guard_.store(0, std::memory_order_relaxed);
+    guard_.renew();
     for (std::size_t i = 0; i < P::kThreads; ++i) {
       row* const r = row_at(i);
       if (r == nullptr) continue;
@@ -210,7 +211,7 @@ class basic_ldu_logs {
   }
   // For a child: returns whether the parent's other threads were doing something else.
   bool is_idle() {
-    if (guard_.load(std::memory_order_relaxed) != 0) return false;
+    if (guard_.is_locked()) return false;
     for (std::size_t i = 0; i < P::kThreads; ++i) {
       row* const r = row_at(i);
       if (r != nullptr && r->passed.load(std::memory_order_relaxed) != 0) return false;
@@ -226,21 +227,10 @@ class basic_ldu_logs {
   static void leave_gate(row& r) noexcept { r.passed.store(0, std::memory_order_release); }
 
   void begin(ldu_parts::member<P>& m) {
-    guard();
+    guard_.lock();
     members_.add(m);
-    unguard();
+    guard_.unlock();
   }
-
-  // While it is held no structure ends. Its holder waits for no structure's lock.
-  bool try_guard() noexcept {
-    std::uint64_t free = 0;
-    return guard_.compare_exchange(free, 1, std::memory_order_acquire);  // pairs with unguard
-  }
-  void guard() noexcept {
-    for (unsigned round = 0; !try_guard(); ++round)
-      P::step_aside(round);
-  }
-  void unguard() noexcept { guard_.store(0, std::memory_order_release); }
 
   std::uint64_t next_number() noexcept {
     return numbers_.fetch_add(1, std::memory_order_relaxed);  // only has to be unique
@@ -283,19 +273,20 @@ class basic_ldu_logs {
   // Called by the row's thread. Returns false if the log's structure is in use.
   bool empty(slot& s) {
     if (s.updates.is_empty_to_owner()) return true;
-    if (!try_guard()) return false;
+    if (!guard_.try_lock()) return false;
     // The owner can't end now, unless it has emptied the log and is gone already.
     bool done = s.updates.is_empty();
     if (!done) {
       const std::uint64_t of = s.owner_word.load(std::memory_order_relaxed) & ~slot::kTaking;
       done = reinterpret_cast<owner*>(of)->try_apply(s);
     }
-    unguard();
+    guard_.unlock();
     return done;
   }
 
   ldu_parts::members<P> members_{};
-  word guard_{};
+  // While it is held no structure ends. Its holder waits for no structure's lock.
+  guard<P> guard_;
   word numbers_{};
   alignas(64) ldu_parts::gate<P> gate_{};  // read by updates, and rarely written
   std::array<word, P::kThreads> rows_{};
