@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ HUNDRED = ROOT / "build/tests/profile/profile_hundred"
 sys.path[:0] = [str(ROOT / "harness"), str(ROOT / "tests")]
 
 import command_server  # noqa: E402
-from lockswap.advise.advise import _experiment  # noqa: E402
+from lockswap.advise.advise import _experiment, keeping  # noqa: E402
 from lockswap.advise.candidates import candidates, held_locks, hot_locks  # noqa: E402
 from lockswap.advise.ran import Ran  # noqa: E402
 from lockswap.advise.subject import Command, asked_for  # noqa: E402
@@ -40,6 +41,11 @@ def lock(kind: str, name: str, reads: int, writes: int, wait_ms: float = 0, thre
 
 def profile(*locks: Lock) -> Profile:
     return Profile(None, 10_000, list(locks), [], [], [], [])
+
+
+def test_a_shell_takes_the_command_as_it_was_given():
+    said = shlex.split(keeping(Path("/x/lib.so"), Path("my policy"), ["./prog", "a b", "$c"]))
+    assert said == ["LD_PRELOAD=/x/lib.so", "LOCKSWAP_POLICY=my policy", "./prog", "a b", "$c"]
 
 
 def test_what_costs_is_hot():

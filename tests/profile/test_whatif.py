@@ -83,6 +83,13 @@ def lock(kind: str, name: str, wait_ms: float = 0, threads: int = 2, rule: str =
     return Lock(kind, name, Function("place"), True, rule or f"module=prog symbol={name}", 1, threads, modes=modes)
 
 
+def test_more_than_all_of_a_rate_is_no_share_of_it():
+    """A writer that starves gets many times its rate if readers pause outside; 4253.8 % of it hung on the holds."""
+    text = ranking.shown(ranking.rank([delayed("l", 0.5)], [0.001] * 6, Metric()), [], [0.001] * 6, Metric())
+    assert "its holds decide the time of a run, and their cost is more than all of it" in text
+    assert "500,000 %" in text and "+50,000 %" in text and "e+" not in text and " hangs on " not in text
+
+
 def test_which_locks_are_tried():
     locks = [lock("mutex", "quiet"), lock("mutex", "alone", 90, threads=1), lock("rwlock", "hot", 50)]
     assert [one.title for one in chosen(locks, 5, "both")] == ["rwlock hot", "mutex quiet"]

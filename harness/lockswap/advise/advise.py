@@ -1,6 +1,7 @@
 """`lockswap advise`: profile a program, try other algorithms for its hot locks, and say what is worth keeping."""
 
 import os
+import shlex
 import sys
 import tempfile
 import time
@@ -72,8 +73,14 @@ def run(
     for one in held:
         print(one)
     if advice.policy:
-        print(f"LD_PRELOAD={paths.library} LOCKSWAP_POLICY={out} {' '.join(subject.words)}")
+        print(keeping(paths.library, out, subject.words))
     return 0
+
+
+def keeping(library: Path, policy: Path, command: Sequence[str]) -> str:
+    """What a shell takes to run the program under the policy."""
+    preload, rules = (shlex.quote(str(path)) for path in (library, policy))
+    return f"LD_PRELOAD={preload} LOCKSWAP_POLICY={rules} {shlex.join(command)}"
 
 
 def _profile(paths: Paths, trial: Trial) -> summary.Profile:

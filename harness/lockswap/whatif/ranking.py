@@ -62,13 +62,21 @@ def _row(place: int, one: Rank) -> tuple[str, ...]:
     return (
         f"{place}.",
         one.lock.title,
-        f"{one.share.estimate:.1f} %",
-        f"{one.share.low:.1f} to {one.share.high:.1f} %",
-        f"{one.percent.estimate:+.2g} % ({one.percent.low:+.2g} to {one.percent.high:+.2g})",
+        f"{_whole(one.share.estimate)} %",
+        f"{_whole(one.share.low)} to {_whole(one.share.high)} %",
+        f"{_signed(one.percent.estimate)} % ({_signed(one.percent.low)} to {_signed(one.percent.high)})",
         f"{one.lock.holds:,}",
         f"{_us(one.lock.hold_us)} us",
         f"{us} us",
     )
+
+
+def _whole(percent: float) -> str:
+    return f"{percent:.1f}" if abs(percent) < 100 else f"{percent:,.0f}"
+
+
+def _signed(percent: float) -> str:
+    return f"{percent:+.2g}" if abs(percent) < 99.5 else f"{percent:+,.0f}"
 
 
 def _us(us: float) -> str:
@@ -78,7 +86,10 @@ def _us(us: float) -> str:
 def _sentence(place: int, ranks: list[Rank], metric: Metric) -> str:
     one = ranks[place]
     what = f"{one.lock.title}: "
-    if one.is_shown:
+    if one.share.low > 100:
+        what += f"its holds decide {metric.name}, and their cost is more than all of it, so it is no share of it."
+        what += " Try other locks: 'lockswap compare'."
+    elif one.is_shown:
         what += f"about {one.share.estimate:.1f} % of {metric.name} depends on how long its holds are."
         what += " Work that is moved out of them is still to be done, so moving it gains less than that."
     elif one.percent.high < 0:
