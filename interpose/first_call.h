@@ -1,6 +1,7 @@
 // Start-up at the first call of any exported function, or in the constructor, whichever is earlier.
 #pragma once
 
+#include <cerrno>
 #include <pthread.h>
 
 #include "platform/atomic.h"
@@ -29,11 +30,26 @@ bool started() noexcept {
 }
 
 // Stands before the functions of a table that kStart has yet to fill in, in that same table: it
-// starts the library and then calls what has taken its place. Inside the start it returns kInside.
-template <void (*kStart)(), int kInside>
+// starts the library and then calls what has taken its place.
+// Inside the start there is one thread. What the start calls may be another library's, such as a
+// clock that takes locks. Objects are made there by the system's functions, kSystem, which the
+// start looks up first. All other calls do nothing: the thread may take and release any lock.
+template <void (*kStart)(), const auto& kSystem>
 struct FirstCall {
-  static int on(auto call, auto... args) {
-    return started<kStart>() ? call.next(args...) : kInside;
+  template <class C>
+  static int on(C call, auto... args) {
+    if (started<kStart>()) return call.next(args...);
+    if constexpr (InitCall<C>) return is_known() ? call.of(kSystem, args...) : EAGAIN;
+    return 0;
+  }
+
+ private:
+  static bool is_known() noexcept {
+    if constexpr (requires { kSystem.sem_init; }) {
+      return kSystem.sem_init != nullptr;
+    } else {
+      return kSystem.init != nullptr;
+    }
   }
 };
 
