@@ -129,10 +129,10 @@ namespace lockswap {
 
 void ensure_started() noexcept { started<audit::start>(); }
 
-constinit RwOps active_rwlock = around<FirstCall<audit::start, EAGAIN>, active_rwlock>;
-// Only one thread runs during the start, and it unlocks whatever it locks there.
-constinit MutexOps active_mutex = around<FirstCall<audit::start, 0>, active_mutex>;
-constinit CondOps active_cond = around<FirstCall<audit::start, 0>, active_cond>;
-constinit CondOps active_old_cond = around<FirstCall<audit::start, 0>, active_old_cond>;
+constinit RwOps active_rwlock = around<FirstCall<audit::start, system_rwlock>, active_rwlock>;
+constinit MutexOps active_mutex = around<FirstCall<audit::start, system_mutex>, active_mutex>;
+constinit CondOps active_cond = around<FirstCall<audit::start, system_cond>, active_cond>;
+constinit CondOps active_old_cond =
+    around<FirstCall<audit::start, system_old_cond>, active_old_cond>;
 
 }  // namespace lockswap

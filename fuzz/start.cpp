@@ -1,6 +1,5 @@
 #include "interpose/start.h"
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
@@ -165,10 +164,10 @@ namespace lockswap {
 
 void ensure_started() noexcept { started<fuzz::start>(); }
 
-constinit RwOps active_rwlock = around<FirstCall<fuzz::start, EAGAIN>, active_rwlock>;
-// Only one thread runs during the start, and it unlocks whatever it locks there.
-constinit MutexOps active_mutex = around<FirstCall<fuzz::start, 0>, active_mutex>;
-constinit CondOps active_cond = around<FirstCall<fuzz::start, 0>, active_cond>;
-constinit CondOps active_old_cond = around<FirstCall<fuzz::start, 0>, active_old_cond>;
+constinit RwOps active_rwlock = around<FirstCall<fuzz::start, system_rwlock>, active_rwlock>;
+constinit MutexOps active_mutex = around<FirstCall<fuzz::start, system_mutex>, active_mutex>;
+constinit CondOps active_cond = around<FirstCall<fuzz::start, system_cond>, active_cond>;
+constinit CondOps active_old_cond =
+    around<FirstCall<fuzz::start, system_old_cond>, active_old_cond>;
 
 }  // namespace lockswap

@@ -2,6 +2,7 @@
 // first.
 #pragma once
 
+#include <cerrno>
 #include <pthread.h>
 
 #include "platform/atomic.h"
@@ -30,11 +31,26 @@ bool started() noexcept {
 }
 
 // Fills a table until kStart puts the real functions there: it starts the library and then calls
-// the function that has taken its place. During the start it returns kInside.
-template <void (*kStart)(), int kInside>
+// the function that has taken its place.
+// Only one thread runs during the start, but what the start calls may be another library's, such as
+// a clock that takes locks. Objects are then initialised by the system's functions, kSystem, which
+// the start looks up first. All other calls do nothing: the thread may take and release any lock.
+template <void (*kStart)(), const auto& kSystem>
 struct FirstCall {
-  static int on(auto call, auto... args) {
-    return started<kStart>() ? call.next(args...) : kInside;
+  template <class C>
+  static int on(C call, auto... args) {
+    if (started<kStart>()) return call.next(args...);
+    if constexpr (InitCall<C>) return is_known() ? call.of(kSystem, args...) : EAGAIN;
+    return 0;
+  }
+
+ private:
+  static bool is_known() noexcept {
+    if constexpr (requires { kSystem.sem_init; }) {
+      return kSystem.sem_init != nullptr;
+    } else {
+      return kSystem.init != nullptr;
+    }
   }
 };
 

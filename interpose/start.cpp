@@ -1,6 +1,5 @@
 #include "interpose/start.h"
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <pthread.h>
@@ -31,6 +30,9 @@
 #include "platform/looks.h"
 #include "platform/process.h"
 #include "platform/say.h"
+#include "platform/system_mutex.h"
+#include "platform/system_rwlock.h"
+#include "platform/system_waits.h"
 #include "platform/text.h"
 #include "platform/thread.h"
 #include "platform/topology.h"
@@ -60,6 +62,7 @@ struct Chosen {
   NativeAtomic<bool> is_whole{false};
 };
 constinit Chosen chosen{};
+constinit WaitOps system_waits{};
 
 bool swaps_rwlocks() noexcept {
   if (config.policy != nullptr) return config.policy->swaps(ObjectKind::rwlock);
@@ -111,8 +114,9 @@ void activate() noexcept {
 void choose() noexcept {
   static constinit char message[2048];
   config = Config{};
+  resolve_real_waits(system_waits);
   if (resolve_first_copy(chosen.functions)) {
-    resolve_real_waits(chosen.waits);
+    chosen.waits = system_waits;
     prepare_range(config);  // the first copy has this too, and its symbols come first
     return;
   }
@@ -149,7 +153,7 @@ void choose() noexcept {
   if (config.verbose) announce(config, swaps_rwlocks());
   RwOps rwlock = *ops;
   WaitOps& waits = chosen.waits;
-  resolve_real_waits(waits);
+  waits = system_waits;
   if (profile_folder() != nullptr) begin_profile(rwlock, choice, waits);
   if (delay() != nullptr) begin_delays(*delay(), rwlock, choice);
   if (metrics_folder() != nullptr) begin_metrics(config, rwlock, choice);
@@ -204,12 +208,11 @@ __attribute__((destructor)) void on_exit() {
 
 void ensure_started() noexcept { started<start>(); }
 
-constinit RwOps active_rwlock = around<FirstCall<start, EAGAIN>, active_rwlock>;
-// Only one thread runs during the start, so it may take and release any mutex.
-constinit MutexOps active_mutex = around<FirstCall<start, 0>, active_mutex>;
-constinit CondOps active_cond = around<FirstCall<start, 0>, active_cond>;
-constinit CondOps active_old_cond = around<FirstCall<start, 0>, active_old_cond>;
-constinit WaitOps active_waits = around<FirstCall<start, 0>, active_waits>;
+constinit RwOps active_rwlock = around<FirstCall<start, system_rwlock>, active_rwlock>;
+constinit MutexOps active_mutex = around<FirstCall<start, system_mutex>, active_mutex>;
+constinit CondOps active_cond = around<FirstCall<start, system_cond>, active_cond>;
+constinit CondOps active_old_cond = around<FirstCall<start, system_old_cond>, active_old_cond>;
+constinit WaitOps active_waits = around<FirstCall<start, system_waits>, active_waits>;
 
 }  // namespace lockswap
 

@@ -1,7 +1,6 @@
 // An observer is a file like this one. It counts the program's calls by what they do, and at the
 // end of the process appends its counts to the file that COUNTED_CALLS names.
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -52,9 +51,9 @@ __attribute__((destructor)) static void on_exit() {
 }
 void resolve_thread_functions() noexcept {}
 
-constinit RwOps active_rwlock = around<FirstCall<start, EAGAIN>, active_rwlock>;
-constinit MutexOps active_mutex = around<FirstCall<start, 0>, active_mutex>;
-constinit CondOps active_cond = around<FirstCall<start, 0>, active_cond>;
-constinit CondOps active_old_cond = around<FirstCall<start, 0>, active_old_cond>;
+constinit RwOps active_rwlock = around<FirstCall<start, system_rwlock>, active_rwlock>;
+constinit MutexOps active_mutex = around<FirstCall<start, system_mutex>, active_mutex>;
+constinit CondOps active_cond = around<FirstCall<start, system_cond>, active_cond>;
+constinit CondOps active_old_cond = around<FirstCall<start, system_old_cond>, active_old_cond>;
 
 }  // namespace lockswap

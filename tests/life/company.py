@@ -45,6 +45,13 @@ def test_a_malloc_that_takes_locks() -> None:
     runs_with(under.folder / "liblocking_malloc.so")
 
 
+def test_a_clock_that_takes_locks() -> None:
+    """As libfaketime's does when it is first called, which may be in the start of this library."""
+    preload = f"{under.folder / 'libclock_that_locks.so'} {under.library}"
+    for lock in ["", under.plain, under.biased, under.mutex, *under.passed_through]:
+        under.run_well("guest", lock=lock, preload=preload)
+
+
 def asan() -> Path:
     """The runtime of gcc's AddressSanitizer."""
     if not (under.folder / "guest_asan").exists():
