@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lockswap.base.errors import UNWRITABLE, NobodyReads, NoCommand, Stopped, UserError, cannot_write
+from lockswap.base.errors import NobodyReads, NoCommand, Stopped, UserError, in_a_line
 from lockswap.shell import VARIABLE
 
 if TYPE_CHECKING:
@@ -56,9 +56,10 @@ def main(argv: list[str] | None = None) -> int:
         _write_no_more()
         return 128 + signal.SIGPIPE
     except OSError as error:
-        if error.errno not in UNWRITABLE:
+        line = in_a_line(error)
+        if line is None:
             raise
-        print(f"lockswap: {cannot_write(error.filename, error)}", file=sys.stderr)
+        print(f"lockswap: {line}", file=sys.stderr)
         return 2
 
 

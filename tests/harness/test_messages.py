@@ -1,5 +1,6 @@
 """What every command has in common: numbers and names that are wrong, files that can't be written, closed pipes."""
 
+import errno
 import os
 import shlex
 import signal
@@ -64,6 +65,40 @@ def test_where_a_file_cannot_be_written_is_said_before_anything_runs(lockswap, w
     command = [] if words[0] in ("machine", "predict") else ["--", "true"]
     said = one_line_error(lockswap.inside(*words, "/no/such/x.toml", *command))
     assert said == f"lockswap: {words[1]} /no/such/x.toml: there is no folder '/no/such'; make it first"
+
+
+def test_what_may_not_be_written_is_said_before_too(tmp_path, monkeypatch):
+    """As in a folder of another user, which stops nobody who is root."""
+    check_can_be_written("--out", tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "old").touch()
+
+    def refuse(path: Path, *_: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.open", refuse)
+    with pytest.raises(UserError, match=r"--out: cannot write .*/new: Permission denied; choose another folder"):
+        check_can_be_written("--out", tmp_path / "new")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(UserError, match="old: Permission denied"):
+        check_can_be_written("--out", tmp_path / "old")
+
+
+def test_what_the_machine_does_not_allow_is_a_line():
+    refused = PermissionError(errno.EACCES, "Permission denied", "/x")
+    assert errors.in_a_line(refused) == "/x: Permission denied; change its rights, or name another"
+    assert "make room there" in errors.in_a_line(OSError(errno.ENOSPC, "No space left on device", "/x"))
+    assert errors.in_a_line(FileNotFoundError(errno.ENOENT, "No such file or directory", "/x")) is None
+    assert errors.in_a_line(FileNotFoundError(errno.ENOENT, "No such file or directory")) is None
+
+
+def test_a_current_folder_that_is_gone_is_a_line(lockswap, tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = shlex.join(lockswap.command("compare", "-l", "ba", "--", "/bin/true"))
+    script = f"cd {shlex.quote(str(gone))} && rmdir ../gone && exec {command}"
+    done = subprocess.run(["/bin/sh", "-c", script], env=lockswap.env, capture_output=True, text=True)
+    assert "the current folder doesn't exist any more" in one_line_error(done)
 
 
 def test_a_folder_is_no_file(tmp_path):

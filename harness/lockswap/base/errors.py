@@ -17,6 +17,25 @@ def cannot_write(file: Path | str | None, error: OSError) -> str:
     return what + ("make room there, or choose another folder" if error.errno in _FULL else "choose another folder")
 
 
+def in_a_line(error: OSError) -> str | None:
+    """What the machine does not allow, where no command has a better word for it. None: it may be a fault of ours."""
+    if error.errno in UNWRITABLE:
+        return cannot_write(error.filename, error)
+    if error.errno in (errno.EACCES, errno.EPERM) and error.filename:
+        return f"{error.filename}: {error.strerror}; change its rights, or name another"
+    if error.errno == errno.ENOENT and error.filename is None and _folder_is_gone():
+        return "the current folder doesn't exist any more; change to another one"
+    return None
+
+
+def _folder_is_gone() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
 class UserError(Exception):
     """Printed as one line on stderr; the command ends with exit status 2."""
 
