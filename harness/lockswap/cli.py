@@ -256,8 +256,8 @@ def compare_command(resume: _Path | None, with_report: bool, verbose: bool, **op
       0    locks were compared; with --fail-below, none was shown to be worse than RATIO
       2    bad input, or nothing was named to run; nothing was run
       3    with --fail-below: a lock was shown to be worse, or its runs failed while the baseline's did not
-      4    no lock could be compared, because no run succeeded or none took the lock
-      4    with --fail-below: at least one lock could not be compared
+      4    no lock could be compared, because no run succeeded or none took the lock;
+           with --fail-below also if at least one lock could not be compared
       130  interrupted; --resume continues
     """
     from lockswap.campaign import compare
