@@ -15,7 +15,7 @@ using regions = lockswap::bonsai_map<std::uint64_t, region, domain>;
 
 int main() {
   domain readers;        // one for all trees of the program
-  regions map(readers);  // from where a region starts to what it is
+  regions map(readers);  // maps a region's start to the region
   std::mutex writers;    // updates exclude each other; lookups take no lock
 
   std::thread mapper([&] {
@@ -28,14 +28,14 @@ int main() {
   domain::reader me(readers);  // a thread's place, for as long as the thread reads
   std::uint64_t found = 0;
   for (std::uint64_t address = 100; address < 1'000'000; address += 4096) {
-    const auto at = map.floor(me, address);  // the region that may have the address
+    const auto at = map.floor(me, address);  // the region that may contain the address
     if (at && address < at->value.end) ++found;
   }
   mapper.join();
 
   std::uint64_t last_end = 0;
   bool in_order = true;
-  const auto now = map.snapshot_for(me);  // one state, in order
+  const auto now = map.snapshot_for(me);  // a consistent snapshot, in key order
   for (const auto& [start, r] : now) {
     in_order = in_order && start >= last_end;
     last_end = r.end;

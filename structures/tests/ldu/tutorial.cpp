@@ -13,7 +13,7 @@ struct mapping {
   std::list<mapping*>::iterator place;
 };
 
-// What the updates are for, as if there were one thread.
+// The structure itself; needs no synchronisation of its own.
 struct mappings {
   using object = mapping;
   static lockswap::ldu_hook& hook(mapping& m) { return m.hook; }

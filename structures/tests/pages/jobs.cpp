@@ -14,7 +14,7 @@ bool start(int job) {
   lockswap::rlu::hash_set<int>::entry entry(job);
   const bool started = lockswap::rlu::update([&](auto& here) -> std::optional<bool> {
     const auto gone = waiting.remove(here, job);
-    if (!gone || !*gone) return gone;  // nothing: abort, and begin again
+    if (!gone || !*gone) return gone;  // no value: abort and retry
     return running.insert(here, entry);
   });
   if (started) entry.inserted();
