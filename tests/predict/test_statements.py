@@ -130,3 +130,14 @@ def test_the_third_page_has_the_rest_of_those_that_were_seen_before():
     both = _agree(said) | _agree(second) & seen
     assert f"the model agrees with {len(both)} of the {len(seen)} statements" in page
     assert explained == said.keys() - _agree(said)
+
+
+def test_the_fourth_page_has_mixes_whose_threads_begin_in_the_middle():
+    said, second = (_came_out(f"2026-11-29-statements-{number}") for number in (4, 2))
+    rules = {one.name: [rule.text for rule in one.rules] for one in ANEW.statements}
+    assert {name: [row["rule"] for row in mine] for name, mine in said.items()} == {name: rules[name] for name in said}
+    assert said.keys() <= second.keys()
+    page, explained = _page("2026-11-29-statements-4")
+    agreed = len(_agree(second) & said.keys())
+    assert f"    {len(said)} seen before: {len(_agree(said))} agree, where {agreed} did\n" in page
+    assert explained == said.keys() - _agree(said)
