@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         where = context.command_path if context else _named(cli, sys.argv[1:] if argv is None else argv)
-        message = _plain(error.format_message().rstrip(".").replace("\n", " "))
+        message = _plain(error.format_message().rstrip("."))
         print(f"lockswap: {message}; see '{where} --help'", file=sys.stderr)
         return 2
     except (click.Abort, KeyboardInterrupt) as error:
@@ -91,8 +91,12 @@ def _write_no_more() -> None:
 
 
 def _plain(message: str) -> str:
-    """Without the names of click's types."""
-    return message.replace("a valid integer range", "a whole number").replace("a valid float range", "a number")
+    """On one line, and without the names of click's types."""
+    return (
+        " ".join(message.split())
+        .replace("a valid integer range", "a whole number")
+        .replace("a valid float range", "a number")
+    )
 
 
 def _named(command: click.Command, words: list[str]) -> str:

@@ -30,6 +30,10 @@ def test_numbers_are_called_numbers(lockswap, words, what):
     assert f"'many' is not a {what};" in one_line_error(lockswap.inside(*words, "many", "--", "true"))
 
 
+def test_choices_are_a_list_on_one_line(lockswap):
+    assert "\t" not in one_line_error(lockswap.inside("completion"))
+
+
 def test_a_process_of_others_is_told_alike_by_all(monkeypatch):
     said = str(errors.may_not_be_inspected(os.getpid()))
     assert ("root lacks the right" in said) == (os.geteuid() == 0) and " belongs to " in said
