@@ -25,7 +25,8 @@
 // it is.
 //
 // --design rwlock takes pthread_rwlock_t, which lockswap swaps; rwlock:LOCK is the same with that
-// lock of `lockswap list`, by the preload library beside this program.
+// lock of `lockswap list`, by the preload library beside this program. With --lock it takes a lock
+// of src/variants/list.def, such as an rwsem, which is compiled in.
 // --first-faults locked: the first fault in a region of memory makes it known to reverse maps, as
 // Linux's does with an anon_vma, so it goes under the lock in all designs (Bonsai, section 6).
 // --mmap-cache has designs that search a tree under a lock remember the region found last, as Linux
@@ -69,12 +70,14 @@
 
 #include <cstdio>
 
+#include "address_space/compiled_in.h"
 #include "address_space/contest.h"
 #include "address_space/designs.h"
 #include "address_space/on_lock.h"
 #include "address_space/replay.h"
 #include "address_space/run_waits.h"
 #include "address_space/trace.h"
+#include "variants/locks.h"
 
 namespace {
 
@@ -108,6 +111,7 @@ int main(int argc, char** argv) {
   work.workload = "page_fault1";
   work.memory = "arenas";
   std::string design = "rwlock";
+  std::string lock = "pthread";
   int megabytes = 128;
   double mapping = 0.1;
   SpaceOptions space;
@@ -122,6 +126,8 @@ int main(int argc, char** argv) {
     names.emplace_back(e.name);
   options.choice("--design", design, names,
                  "how operations and faults are synchronised; rwlock:LOCK: rwlock on that lock");
+  options.choice("--lock", lock, variants_bench::names(),
+                 "the lock of design rwlock; all but pthread are compiled in");
   options.choice("--workload", work.workload, workloads(), "what the threads do");
   options.choice("--memory", work.memory, {"arenas", "segments"},
                  "where wc, wr and wrmem allocate");
@@ -157,11 +163,19 @@ int main(int argc, char** argv) {
   if (space.stacks && pages == "2m")
     options.refuse("--workload stack grows by small pages: say --pages 4k");
   space.prepares = first_faults == "locked";
+  const bool is_compiled_in = lock != "pthread";
+  if (is_compiled_in && design != "rwlock")
+    options.refuse("--lock " + lock + " is for --design rwlock alone");
+  if (is_compiled_in && !prepare_compiled_in(lock))
+    options.refuse("no memory for the table of readers");
+  const Trace* const played = file.empty() ? nullptr : &trace;
   for (const Entry& e : kDesigns) {
     if (design != e.name) continue;
     if (space.mmap_cache && !e.can_cache)
       options.refuse("--mmap-cache: design '" + design + "' has none: its faults take no lock");
-    if (file.empty()) {
+    if (is_compiled_in) {
+      run_compiled_in(plan, work, played, space);
+    } else if (file.empty()) {
       e.run(plan, work, space);
     } else {
       e.run_trace(plan, trace, space);
@@ -169,7 +183,11 @@ int main(int argc, char** argv) {
   }
   if (wait_seconds > 0) {
     plan.seconds = wait_seconds;
-    run_waits(design, plan, work, file.empty() ? nullptr : &trace, space);
+    if (is_compiled_in) {
+      run_waits_compiled_in(plan, work, played, space);
+    } else {
+      run_waits(design, plan, work, played, space);
+    }
   }
   return 0;
 }

@@ -253,10 +253,9 @@ inline void print_shares(const Spent& spent, int threads) {
   std::printf("user %.4f system %.4f idle %.4f\n", of_all.user, of_all.system, of_all.idle);
 }
 
-template <template <class> class Design>
+template <template <class> class Design, class M = lockswap::address_space::NativeMachine>
 void run(const Plan& plan, const Work& work, const SpaceOptions& options) {
-  using lockswap::address_space::NativeMachine;
-  Contest<lockswap::address_space::Space<NativeMachine, Design>> contest(work, options);
+  Contest<lockswap::address_space::Space<M, Design>> contest(work, options);
   auto& workers = contest.workers();
   const Used used;
   const Phase rates = run_phase(plan, workers, false, plan.seconds);

@@ -262,9 +262,9 @@ Replayed replay_for(const Trace& trace, double seconds, const SpaceOptions& opti
   return all;
 }
 
-template <template <class> class Design>
+template <template <class> class Design, class M = lockswap::address_space::NativeMachine>
 void run_trace(const Plan& plan, const Trace& trace, const SpaceOptions& options) {
-  using Engine = lockswap::address_space::Space<lockswap::address_space::NativeMachine, Design>;
+  using Engine = lockswap::address_space::Space<M, Design>;
   Replayed all = replay_for<Engine, false>(trace, plan.seconds, options);
   print_rates(all.phase);
   std::printf("rounds %" PRIu64 " replay_threads %zu replay_steps %" PRIu64 " synthesised %d\n",

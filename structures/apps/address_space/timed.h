@@ -99,7 +99,7 @@ struct TimedMachine : lockswap::address_space::NativeMachine {
    private:
     Real::Lock lock_;
   };
-  template <LockClass kRead, LockClass kWrite>
+  template <LockClass kRead, LockClass kWrite, class Inner = Real::RwLock>
   class TimedRwLock {
    public:
     void lock() {
@@ -112,7 +112,7 @@ struct TimedMachine : lockswap::address_space::NativeMachine {
     void unlock_shared() { lock_.unlock_shared(); }
 
    private:
-    Real::RwLock lock_;
+    Inner lock_;
   };
   using Lock = TimedLock<LockClass::table>;
   using ChangeLock = TimedLock<LockClass::change>;

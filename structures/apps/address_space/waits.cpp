@@ -5,11 +5,9 @@
 #include <mutex>
 #include <utility>
 
-#include "address_space/contest.h"
 #include "address_space/designs.h"
-#include "address_space/replay.h"
 #include "address_space/run_waits.h"
-#include "address_space/timed.h"
+#include "address_space/time_waits.h"
 
 namespace bench {
 namespace {
@@ -20,29 +18,6 @@ std::array<Waits::Sum, kLockClasses> of_all;
 constexpr const char* kNames[] = {"space_read",  "space_write", "range_read",
                                   "range_write", "change",      "index_read",
                                   "index_write", "table",       "tree"};
-
-template <template <class> class Design>
-using Engine = lockswap::address_space::Space<TimedMachine, Design>;
-
-template <template <class> class Design>
-void of_workload(const Plan& plan, const Work& work, const SpaceOptions& options) {
-  Contest<Engine<Design>> contest(work, options);
-  take_waits();
-  double seconds = 0;
-  for (const Share& s : run_phase(plan, contest.workers(), false, plan.seconds))
-    seconds += s.seconds;
-  print_waits(seconds);
-  contest.check();
-}
-template <template <class> class Design>
-void of_trace(const Plan& plan, const Trace& trace, const SpaceOptions& options) {
-  take_waits();
-  const Replayed all = replay_for<Engine<Design>, false>(trace, plan.seconds, options);
-  double seconds = 0;
-  for (const Share& s : all.phase)
-    seconds += s.seconds;
-  print_waits(seconds);
-}
 
 }  // namespace
 
@@ -82,14 +57,8 @@ void run_waits(const std::string& design, const Plan& plan, const Work& work, co
                const SpaceOptions& options) {
   using namespace lockswap::address_space;
 // NOLINTBEGIN(bugprone-macro-parentheses): a class template cannot stand in parentheses.
-#define DESIGN(name, Class)                    \
-  if (design == name) {                        \
-    if (trace == nullptr) {                    \
-      of_workload<Class>(plan, work, options); \
-    } else {                                   \
-      of_trace<Class>(plan, *trace, options);  \
-    }                                          \
-  }
+#define DESIGN(name, Class) \
+  if (design == name) time_waits<Class, TimedMachine>(plan, work, trace, options);
 #include "address_space/designs.def"
 #undef DESIGN
   // NOLINTEND(bugprone-macro-parentheses)

@@ -1,0 +1,23 @@
+// `--lock`: the design `rwlock` over a lock of src/variants/list.def, which is compiled in. It is a
+// translation unit of its own, since it has the design twice more.
+#pragma once
+
+#include <string>
+
+#include "address_space/options.h"
+#include "address_space/program.h"
+#include "address_space/trace.h"
+#include "common/crew.h"
+
+namespace bench {
+
+// Makes that lock ready. Returns false if there is no memory. Called once, before threads run.
+bool prepare_compiled_in(const std::string& lock);
+// For plan.seconds; a trace, if there is one.
+void run_compiled_in(const Plan& plan, const Work& work, const Trace* trace,
+                     const SpaceOptions& options);
+// The same for the phase of run_waits.h.
+void run_waits_compiled_in(const Plan& plan, const Work& work, const Trace* trace,
+                           const SpaceOptions& options);
+
+}  // namespace bench
