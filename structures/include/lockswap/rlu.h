@@ -146,7 +146,7 @@ void lockswap_rlu_discard(void* object);
  * without it waits until there is memory. */
 int lockswap_rlu_register(void);
 /** Begins a section. Never waits for a thread. Cost: two stores to memory of the thread's own and
- * two loads of the clock, no update, no fence where the kernel has membarrier(2). */
+ * two loads of the clock, no update, and a fence while commits are frequent. */
 void lockswap_rlu_reader_lock(void);
 /** Ends it. One that has locked nothing never waits. Else the outermost one's end commits:
  * it waits until all sections that began before have ended, and then writes the copies back; or, if
@@ -263,7 +263,7 @@ int lockswap_rlu_writer_release(lockswap_rlu_writer_lock* lock);
 /* --- Grace periods */
 
 /** Waits until all sections have ended that had begun before this call. Makes nothing take effect.
- * EDEADLK: in a section. Cost: a barrier on all processors that run the process, a look at each
+ * EDEADLK: in a section. Cost: a fence on all processors that run the process, a look at each
  * thread. */
 int lockswap_rlu_synchronize(void);
 /** A callback, as a member of what it is for. */

@@ -11,9 +11,10 @@
 //   one thread at most. Rows are never unmapped; a row without a thread is another's to take. While
 //   a thread may read, its row's bit is set: so a writer looks at the rows with a bit, and not at
 //   those of threads that have ended. A new thread takes the first row that is free.
-// Order: a Dekker pair, of which the reader's side has no fence but P::light_fence.
-//     a reader     1. stores a time in its word   2. loads the clock, which it then goes by
-//     a writer     1. moves the clock on          2. P::heavy_fence   3. loads the words
+// Order: a Dekker pair, of which one side has a full fence, and the other one has such a fence, or
+//   a barrier in all threads puts one there; the caller says which (section_fence.h).
+//     a reader     1. stores a time in its word   2. fence()    3. loads the clock, to go by it
+//     a writer     1. moves the clock on          2. fence()    3. loads the words
 //   Either the writer sees the word, or the reader goes by the new time. A word that is seen with
 //   the new time or a later one is of a reader that saw the clock moved. The bit is set before 1.
 //   of the thread's first section and read in 3., so the same holds for it.
@@ -55,12 +56,15 @@ class ClockRows {
   using Clock = typename P::template atomic<std::uint64_t>;
 
   // --- a reader. The time that it goes by.
-  [[gnu::always_inline]] static std::uint64_t begin(Row& me, const Clock& clock) noexcept {
+  template <class F>
+  [[gnu::always_inline]] static std::uint64_t begin(Row& me, const Clock& clock,
+                                                    const F& fence) noexcept {
     const std::uint64_t before = clock.load(relaxed);  // relaxed: an older time only makes it wait
     // release, both: others may find this word where they wait for the end of the section before;
     // pairs with wait_for_older.
     me.word.store(before + 1, release);
-    P::light_fence();                               // the pair with heavy_fence in wait_for_older
+    P::light_fence();                               // in this order for the compiler, too
+    fence();                                        // the pair with that of wait_for_older
     const std::uint64_t now = clock.load(acquire);  // pairs with the store that moved the clock
     if (now != before) [[unlikely]]
       me.word.store(now + 1, release);
@@ -78,8 +82,9 @@ class ClockRows {
 
   // --- a writer that has moved the clock on to `time`, and reads nothing itself. Waits until no
   // reader goes by an older time. How often it looked in vain.
-  std::uint64_t wait_for_older(std::uint64_t time) noexcept {
-    P::heavy_fence();
+  template <class F>
+  std::uint64_t wait_for_older(std::uint64_t time, const F& fence) noexcept {
+    fence();
     std::uint64_t looks = 0;
     const auto is_over = [time, &looks](std::uint64_t word) {
       const bool over = word == 0 || word > time;

@@ -38,16 +38,23 @@ class Commit {
   using Log = typename C::Log;
 
  public:
-  // Waits until all sections have ended that go by an older time. Counted as `me`'s.
-  static void wait_for_readers(C& me, std::uint64_t time) noexcept {
-    me.tallies.wait_loops.add(shared<P>().rows.wait_for_older(time));
+  // Waits until all sections have ended that go by an older time. `fenced`: as move_to has said for
+  // that time; false does no harm. Counted as `me`'s.
+  static void wait_for_readers(C& me, std::uint64_t time, bool fenced) noexcept {
+    const auto fence = [fenced] {
+      if (fenced) {
+        P::full_fence();
+      } else {
+        shared<P>().clock.fence().barrier();
+      }
+    };
+    me.tallies.wait_loops.add(shared<P>().rows.wait_for_older(time, fence));
     me.tallies.synchronizes.add(1);
   }
   // The same for all sections that have begun.
   static void synchronize(C& me) noexcept {
     const std::uint64_t time = shared<P>().clock.draw();
-    shared<P>().clock.move_to(time);
-    wait_for_readers(me, time);
+    wait_for_readers(me, time, shared<P>().clock.move_to(time));
   }
 
   // What `c` has deferred takes effect. By `me`, in whose hands the logs are, in no section.
@@ -56,12 +63,13 @@ class Commit {
     // relaxed, all of the write clock but step 6: the clock hands it on. It is not 0 if a thread
     // did this that is gone, in a forked child; and if the time has come, readers go by it.
     std::uint64_t time = c.write_clock.load(relaxed);
+    bool fenced = false;
     if (time == 0 || !clock.has_come(time)) {
       time = clock.draw();
       c.write_clock.store(time, relaxed);
-      clock.move_to(time);
+      fenced = clock.move_to(time);
     }
-    wait_for_readers(me, time);
+    wait_for_readers(me, time, fenced);
     finish(me, c);
   }
 

@@ -3,8 +3,8 @@
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), sections 3.4 and 3.5, lines 45 and 46.
 // Idea: a commit draws a number, says that its copies are to be read from the next time on, waits
 //   for its turn, and moves the clock on to that time: a ticket lock whose `shown` is the clock.
-// State (16 bytes, zero at first): `next`, the next number; `now`, the time. 64 bits: at a commit a
-//   nanosecond the clock lasts 584 years.
+// State (zero at first): `next`, the next number; `now`, the time. 64 bits: at a commit a
+//   nanosecond the clock lasts 584 years. What is decided in turns is beside `now`.
 // Invariants: now <= next. Each time belongs to one commit. Its write clock is set before the time
 //   comes.
 // Deviations: in the pseudo-code a commit sets its write clock to the clock's value and one, and
@@ -18,6 +18,7 @@
 
 #include "platform/atomic.h"
 #include "platform/concept.h"
+#include "rlu/section_fence.h"
 
 namespace lockswap::rlu {
 
@@ -27,18 +28,32 @@ class CommitClock {
   using Word = typename P::template atomic<std::uint64_t>;
 
   constexpr const Word& now() const noexcept { return now_; }
+  constexpr SectionFence<P>& fence() noexcept { return fence_; }
 
   // The time at which the commit will take effect. Never 0.
   std::uint64_t draw() noexcept {
     return next_.fetch_add(1, relaxed) + 1;  // relaxed: a number orders nothing
   }
-  // It takes effect. What the thread did before is seen by those that begin to read then.
-  void move_to(std::uint64_t time) noexcept {
+  // It takes effect. What the thread did before is seen by those that begin to read then. Returns
+  // whether sections have fences, so that the commit does without a barrier.
+  bool move_to(std::uint64_t time) noexcept {
     // acquire: pairs with the store of the commit before, which so is handed on.
     P::await(Pause::nap, now_, acquire, [time](std::uint64_t t) { return t == time - 1; });
     P::check(
         [this, time] { return time == now_.load(relaxed) + 1 && time <= next_.load(relaxed); });
+    const bool fenced = fence_.in_turn(time);
     now_.store(time, release);  // pairs with ClockRows::begin
+    return fenced;
+  }
+  // The turn of a time at which nothing takes effect, for f(), if no other thread waits for its
+  // own.
+  template <class F>
+  void try_turn(const F& f) noexcept {
+    std::uint64_t time = now_.load(acquire);  // pairs with move_to, as there
+    // relaxed: a number orders nothing.
+    if (!next_.compare_exchange(time, time + 1, relaxed)) return;
+    f();
+    now_.store(time + 1, release);  // pairs with ClockRows::begin
   }
   // Whether that time has come. For a commit whose thread does not exist any more.
   bool has_come(std::uint64_t time) const noexcept {
@@ -51,7 +66,8 @@ class CommitClock {
 
  private:
   Word next_{};
-  alignas(64) Word now_{};  // each reader looks at it
+  alignas(64) Word now_{};  // each reader looks at it, and at the next one
+  SectionFence<P> fence_{};
 };
 
 }  // namespace lockswap::rlu

@@ -45,6 +45,8 @@ struct Context : ClockRow<P> {
     kWatched = 16,   // `watch` knows what the section has read
   };
 
+  static constexpr std::uint32_t kFences = 1024;  // of so many, one looks whether they are needed
+
   // --- for readers of other threads
   typename P::template atomic<std::uint64_t> write_clock{};  // 0: nothing can be read from the log
 
@@ -59,6 +61,7 @@ struct Context : ClockRow<P> {
   std::uint32_t limit = 0;         // of deferral, as the section has said; 0: it has not
   std::uint32_t writer_locks = 0;  // that the thread has
   std::uint32_t callbacks = 0;     // that it has given since it last looked after them
+  std::uint32_t fences = 0;        // that its sections have had
   Watch* watch = nullptr;          // in programs that are compiled to be checked
   Tallies<P> tallies;
 
