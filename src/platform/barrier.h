@@ -41,15 +41,14 @@ class Barrier {
     fence(seq_cst);
   }
   // The same for pairs whose other side must never pay: every processor is visited whenever
-  // the kernel refuses, which takes a while.
-  static void in_all() noexcept {
+  // the kernel refuses, which takes a while, and false is returned.
+  static bool in_all() noexcept {
     fence(seq_cst);
-    if (!call() && !again()) visit();
+    const bool done = call() || again();
+    if (!done) visit();
     fence(seq_cst);
+    return done;
   }
-  // For readers that are inlined in programs (lockswap/rlu_inline.h): 32 bits, 0 while the light
-  // side costs nothing.
-  static constexpr const void* word() noexcept { return &state_; }
   // This is for tests and for reports.
   static bool is_replaced() noexcept { return state_.load(relaxed) == kReplaced; }
 

@@ -78,8 +78,10 @@ concept PlatformFences = requires(const typename P::template atomic<std::uint64_
   P::heavy_fence();
   P::light_fence();
   // The heavy fence for a pair whose other side has no fence at all. It costs more than heavy_fence
-  // where the kernel refuses the latter.
-  P::barrier_in_all();
+  // where the kernel refuses the latter, and then returns false.
+  { P::barrier_in_all() } -> std::same_as<bool>;
+  // A seq_cst fence of the calling thread alone.
+  P::full_fence();
   // Marks the place between two plain stores of which a forked child, or a handler, may find only
   // the first. Generates no instruction.
   P::fork_point();

@@ -242,7 +242,8 @@ struct Native {
   // --- the asymmetric fence
   static bool prepare_heavy_fence() noexcept { return Barrier::prepare(); }
   static void heavy_fence() noexcept { Barrier::heavy(); }
-  static void barrier_in_all() noexcept { Barrier::in_all(); }
+  static bool barrier_in_all() noexcept { return Barrier::in_all(); }
+  static void full_fence() noexcept { fence(seq_cst); }
   [[gnu::always_inline]] static void light_fence() noexcept { Barrier::light(); }
   [[gnu::always_inline]] static void fork_point() noexcept { signal_fence(); }
 

@@ -13,11 +13,13 @@
 //                  that call_rcu frees, commits that were deferred
 //   NAME_ops_s     operations a second
 //   NAME_ops_thread_cpu   operations a CPU-second of its threads; a resizing thread is not counted
-//   NAME_resizes_s resizes a second; only with --resized
+//   NAME_resizes_s, NAME_resizes_cpu   resizes a second, and a CPU-second of the thread that makes
+//                  them; only with --resized
 // for each but the first how the first stands to it, of ops_cpu and ops_thread_cpu:
 //   FIRST_to_NAME, with _low and _high: median of the rounds' ratios and, from as many rounds as
 //                  that needs, the interval that has the median of all rounds in 95 % of cases
 //   FIRST_to_NAME_by_thread_cpu   the same median for ops_thread_cpu
+//   FIRST_to_NAME_resizes   the same for resizes_cpu, with its interval; only with --resized
 // and for each under Read-Log-Update, of all rounds, per operation that was an update:
 //   NAME_commits, NAME_syncs, NAME_synchronizes, NAME_aborts, NAME_helps
 //   NAME_sync_ratio (syncs a commit), NAME_sync_request_ratio (failed locks a lock),
@@ -179,7 +181,8 @@ int main(int argc, char** argv) {
     print_rounds(k.entrant->name, k.figures, setup.resized != 0);
   }
   for (std::size_t i = 1; i < sets.size(); ++i)
-    print_ratio(sets[0].entrant->name, sets[0].figures, sets[i].entrant->name, sets[i].figures);
+    print_ratio(sets[0].entrant->name, sets[0].figures, sets[i].entrant->name, sets[i].figures,
+                setup.resized != 0);
   for (const Kept& k : sets) {
     if (k.counts.at("commits") != 0) print_counts(k);
   }

@@ -92,7 +92,8 @@ struct Unused {
   template <class T>
   static T& global();
   static bool prepare_heavy_fence();
-  static void heavy_fence(), light_fence(), barrier_in_all(), fork_point();
+  static bool barrier_in_all();
+  static void heavy_fence(), light_fence(), full_fence(), fork_point();
   template <class A, class OnHit>
   static bool scan(const A*, std::size_t, std::uint64_t, OnHit);
   static void* map(std::size_t);

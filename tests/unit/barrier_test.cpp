@@ -4,18 +4,14 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <sched.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "locks/common/events.h"
@@ -23,6 +19,7 @@
 #include "locks/rw/bravo.h"
 #include "locks/rw/rlu.h"
 #include "locks/rw/unbiased.h"
+#include "membarrier_filter.h"
 #include "platform/libc_watch.h"
 #include "platform/native.h"
 #include "posix/rw_contract.h"
@@ -31,20 +28,6 @@
 
 namespace lockswap {
 namespace {
-
-// From now on, in all threads. `also`: another call that is forbidden, or -1.
-bool forbid_membarrier(int also) {
-  sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(also), 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
-}
 
 // Runs `body` in a child, since a filter cannot be taken away again; 0 if it returns true.
 int in_child(const std::function<bool()>& body) {

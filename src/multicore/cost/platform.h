@@ -219,7 +219,11 @@ struct Modelled {
   static bool prepare_heavy_fence() { return true; }
   static void heavy_fence() { machine.spend(machine.costs().barrier); }
   static void light_fence() {}
-  static void barrier_in_all() { machine.spend(machine.costs().barrier); }
+  static bool barrier_in_all() {
+    machine.spend(machine.costs().barrier);
+    return true;
+  }
+  static void full_fence() { machine.spend(machine.costs().fence); }
   static void fork_point() {}
 
   static void* map(std::size_t bytes) { return zeroed(bytes); }

@@ -249,7 +249,11 @@ struct Explored {
   // light one costs nothing.
   static void heavy_fence(Site s = Site::current()) { machine.heavy_fence(s); }
   static void light_fence() {}
-  static void barrier_in_all(Site s = Site::current()) { machine.heavy_fence(s); }
+  static bool barrier_in_all(Site s = Site::current()) {
+    machine.heavy_fence(s);
+    return true;
+  }
+  static void full_fence(Site s = Site::current()) { machine.fence(Op::fence, seq_cst, s); }
   // A separate step in which nothing happens. What a thread does to plain memory is part of the
   // step before.
   static void fork_point(Site s = Site::current()) {

@@ -52,6 +52,7 @@ struct Rounds {
   std::vector<double> ops_thread_cpu;
   std::vector<double> ops_s;
   std::vector<double> resizes_s;
+  std::vector<double> resizes_cpu;  // a CPU-second of all but the workers
 
   void add(const Round& r) {
     double operations = 0;
@@ -66,6 +67,7 @@ struct Rounds {
     ops_thread_cpu.push_back(operations / cpu);
     ops_s.push_back(rate);
     resizes_s.push_back(static_cast<double>(r.resizes) / r.seconds);
+    resizes_cpu.push_back(static_cast<double>(r.resizes) / (r.cpu_seconds - cpu));
   }
 };
 
@@ -109,7 +111,9 @@ inline void print_rounds(const std::string& of, const Rounds& r, bool resizes = 
   std::printf("%s_ops_cpu %.0f %s_ops_s %.0f %s_ops_thread_cpu %.0f\n", name.c_str(),
               median(r.ops_cpu), name.c_str(), median(r.ops_s), name.c_str(),
               median(r.ops_thread_cpu));
-  if (resizes) std::printf("%s_resizes_s %.2f\n", name.c_str(), median(r.resizes_s));
+  if (!resizes) return;
+  std::printf("%s_resizes_s %.2f %s_resizes_cpu %.2f\n", name.c_str(), median(r.resizes_s),
+              name.c_str(), median(r.resizes_cpu));
 }
 
 // Never cut to 0: a thread that resizes all the time leaves others next to nothing. Never with an
@@ -128,13 +132,17 @@ inline void print_interval(const std::string& name, const std::vector<double>& s
 }
 
 inline void print_ratio(const std::string& first, const Rounds& first_rounds,
-                        const std::string& other, const Rounds& other_rounds) {
+                        const std::string& other, const Rounds& other_rounds,
+                        bool resizes = false) {
   const std::string name = shown(first) + "_to_" + shown(other);
   print_interval(name, ratios(first_rounds.ops_cpu, other_rounds.ops_cpu));
   print_figure(" " + name + "_by_thread_cpu",
                median(ratios(first_rounds.ops_thread_cpu, other_rounds.ops_thread_cpu)));
   std::printf("\n");
   print_interval(name + "_by_clock", ratios(first_rounds.ops_s, other_rounds.ops_s));
+  std::printf("\n");
+  if (!resizes) return;
+  print_interval(name + "_resizes", ratios(first_rounds.resizes_cpu, other_rounds.resizes_cpu));
   std::printf("\n");
 }
 

@@ -154,8 +154,8 @@ void lockswap_rlu_discard(void* object);
  * section waits until there is memory. */
 int lockswap_rlu_register(void);
 /** Begins a section. Never waits for a thread. The cost is two stores to the thread's own memory
- * and two loads of the clock. There is no atomic update, and no fence if the kernel has
- * membarrier(2). */
+ * and two loads of the clock. There is no atomic update, and a fence only while commits are
+ * frequent. */
 void lockswap_rlu_reader_lock(void);
 /** Ends the section. A section that has locked nothing never waits. Otherwise, the end of the
  * outermost section commits: it waits until all sections that began before have ended, and then

@@ -75,8 +75,8 @@ namespace detail {
 // A section that only reads. Cheaper than `section`, which may be aborted.
 class reading {
  public:
-  reading() noexcept { lockswap_rlu_reader_lock(); }
-  ~reading() { lockswap_rlu_reader_unlock(); }
+  reading() noexcept { lockswap_rlu_enter(); }
+  ~reading() { lockswap_rlu_leave(); }
   reading(const reading&) = delete;
   reading& operator=(const reading&) = delete;
 };

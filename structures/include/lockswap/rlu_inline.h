@@ -43,12 +43,12 @@ struct lockswap_rlu_here_1 {
 };
 __attribute__((
     visibility("default"))) extern __thread struct lockswap_rlu_here_1 lockswap_rlu_here_1;
-/* The clock and the process's mark, 64 bits each, and 32 bits that are 0 while the kernel has
- * membarrier(2). */
+/* The clock and the process's mark, 64 bits each, and 32 bits that are 0 while sections need no
+ * fence, because commits have all processors run one (membarrier(2)). */
 struct lockswap_rlu_process_1 {
   const void* clock;
   const void* mark;
-  const void* barrier;
+  const void* fence;
 };
 __attribute__((
     visibility("default"))) extern const struct lockswap_rlu_process_1 lockswap_rlu_process_1;
@@ -63,20 +63,15 @@ __attribute__((
   __atomic_load_n((const uint64_t*)lockswap_rlu_process_1.mark, __ATOMIC_RELAXED)
 #define LOCKSWAP_RLU_SET_WORD(context, value) \
   __atomic_store_n(&(context)->word, (value), __ATOMIC_RELEASE)
-/* platform/barrier.h: the word must be checked after the store. A thread that changes the word then
- * has all threads switched out. */
+/* Called by a thread that is about to read; see src/rlu/section_fence.h. */
+void lockswap_rlu_fence(void);
 static inline void lockswap_rlu_light_fence(void) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  /* acquire: pairs with the commit since which they need none. */
   if (__builtin_expect(
-          __atomic_load_n((const uint32_t*)lockswap_rlu_process_1.barrier, __ATOMIC_RELAXED) != 0,
+          __atomic_load_n((const uint32_t*)lockswap_rlu_process_1.fence, __ATOMIC_ACQUIRE) != 0,
           0)) {
-#ifdef LOCKSWAP_TSAN
-    /* ThreadSanitizer knows no fences, and this update acts as one. */
-    static uint32_t word;
-    __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
-#else
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-#endif
+    lockswap_rlu_fence();
   }
 }
 #define LOCKSWAP_RLU_LIGHT_FENCE() lockswap_rlu_light_fence()

@@ -144,7 +144,7 @@ const char lockswap_structures_checked_is_needed_under_ThreadSanitizer = 0;
 
 constinit const struct lockswap_rlu_process_1 lockswap_rlu_process_1 = {
     &lockswap::rlu::shared<Native>().clock.now(), lockswap::Process::mark_word(),
-    lockswap::Barrier::word()};
+    lockswap::rlu::shared<Native>().clock.fence().word()};
 
 LOCKSWAP_EXPORTED void* lockswap_rlu_made(void* memory, size_t size, void (*give)(void*)) {
   const std::uint16_t number = lockswap::FreeFunctions::number_of(give);
@@ -182,6 +182,7 @@ LOCKSWAP_EXPORTED void lockswap_rlu_reader_lock() {
   if (!Section::begin()) [[unlikely]]
     begin_at_last();
 }
+LOCKSWAP_EXPORTED void lockswap_rlu_fence() { Section::fence(*RluLibrary::Threads::current()); }
 LOCKSWAP_EXPORTED int lockswap_rlu_reader_unlock() {
   return Section::end() == Result::done ? 0 : EPERM;
 }

@@ -12,9 +12,10 @@
 //   most one thread. Rows are never unmapped, and a row without a thread is free for others. A
 //   row's bit is set while its thread may read, so a writer reads only the rows whose bit is set,
 //   and not those of threads that have ended. A new thread takes the first free row.
-// Order: a Dekker pair, in which the reader's fence is only P::light_fence.
-//     a reader     1. stores a time in its word   2. loads the clock, which is the time it uses
-//     a writer     1. moves the clock on          2. P::heavy_fence   3. loads the words
+// Order: a Dekker pair. The writer's side has a full fence. The reader's side has one, too, or a
+//   barrier in all threads puts one there. The caller says which (section_fence.h).
+//     a reader     1. stores a time in its word   2. fence()   3. loads the clock, the time it uses
+//     a writer     1. moves the clock on          2. fence()   3. loads the words
 //   Either the writer sees the word, or the reader uses the new time. A word with the new time or a
 //   later one belongs to a reader that saw the clock moved. The bit is set before step 1 of the
 //   thread's first section and read in step 3, so the same holds for it.
@@ -56,13 +57,16 @@ class ClockRows {
   using Clock = typename P::template atomic<std::uint64_t>;
 
   // --- for a reader. Returns the time that it uses.
-  [[gnu::always_inline]] static std::uint64_t begin(Row& me, const Clock& clock) noexcept {
+  template <class F>
+  [[gnu::always_inline]] static std::uint64_t begin(Row& me, const Clock& clock,
+                                                    const F& fence) noexcept {
     // relaxed: an older time only makes others wait.
     const std::uint64_t before = clock.load(relaxed);
     // release, both: others that wait for the end of the previous section may find this word; pairs
     // with wait_for_older.
     me.word.store(before + 1, release);
-    P::light_fence();                               // pairs with heavy_fence in wait_for_older
+    P::light_fence();                               // keeps this order in the compiler, too
+    fence();                                        // pairs with that of wait_for_older
     const std::uint64_t now = clock.load(acquire);  // pairs with the store that moved the clock
     if (now != before) [[unlikely]]
       me.word.store(now + 1, release);
@@ -80,8 +84,9 @@ class ClockRows {
 
   // --- for a writer that has moved the clock to `time` and reads nothing itself. Waits until no
   // reader uses an older time. Returns how many checks failed.
-  std::uint64_t wait_for_older(std::uint64_t time) noexcept {
-    P::heavy_fence();
+  template <class F>
+  std::uint64_t wait_for_older(std::uint64_t time, const F& fence) noexcept {
+    fence();
     std::uint64_t looks = 0;
     const auto is_over = [time, &looks](std::uint64_t word) {
       const bool over = word == 0 || word > time;

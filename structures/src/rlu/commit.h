@@ -41,16 +41,23 @@ class Commit {
   using Log = typename C::Log;
 
  public:
-  // Waits until all sections with an older time have ended. Counted for `me`.
-  static void wait_for_readers(C& me, std::uint64_t time) noexcept {
-    me.tallies.wait_loops.add(shared<P>().rows.wait_for_older(time));
+  // Waits until all sections with an older time have ended. `fenced` is what move_to has returned
+  // for that time; false is always safe. Counted for `me`.
+  static void wait_for_readers(C& me, std::uint64_t time, bool fenced) noexcept {
+    const auto fence = [fenced] {
+      if (fenced) {
+        P::full_fence();
+      } else {
+        shared<P>().clock.fence().barrier();
+      }
+    };
+    me.tallies.wait_loops.add(shared<P>().rows.wait_for_older(time, fence));
     me.tallies.synchronizes.add(1);
   }
   // The same for all sections that have begun.
   static void synchronize(C& me) noexcept {
     const std::uint64_t time = shared<P>().clock.draw();
-    shared<P>().clock.move_to(time);
-    wait_for_readers(me, time);
+    wait_for_readers(me, time, shared<P>().clock.move_to(time));
   }
 
   // Lets c's deferred commits take effect. Called by `me` outside a section, while it has c's logs.
@@ -60,12 +67,13 @@ class Commit {
     // forked child it may be nonzero, if a thread that is gone was doing this. If that time has
     // come, readers use it.
     std::uint64_t time = c.write_clock.load(relaxed);
+    bool fenced = false;
     if (time == 0 || !clock.has_come(time)) {
       time = clock.draw();
       c.write_clock.store(time, relaxed);
-      clock.move_to(time);
+      fenced = clock.move_to(time);
     }
-    wait_for_readers(me, time);
+    wait_for_readers(me, time, fenced);
     finish(me, c);
   }
 

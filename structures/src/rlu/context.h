@@ -44,6 +44,8 @@ struct Context : ClockRow<P> {
     kWatched = 16,   // `watch` has what the section has read
   };
 
+  static constexpr std::uint32_t kFences = 1024;  // one of so many checks whether fences are needed
+
   // --- read by readers in other threads
   typename P::template atomic<std::uint64_t> write_clock{};  // 0: the log has nothing to read
 
@@ -58,6 +60,7 @@ struct Context : ClockRow<P> {
   std::uint32_t limit = 0;         // limit of deferral set by the section; 0: none
   std::uint32_t writer_locks = 0;  // number of writer locks held
   std::uint32_t callbacks = 0;     // number added since it last ran callbacks
+  std::uint32_t fences = 0;        // number of fences that its sections have run
   Watch* watch = nullptr;          // in programs compiled with checks
   Tallies<P> tallies;
 

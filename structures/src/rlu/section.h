@@ -44,6 +44,12 @@ class Section {
     begin(*local<P>().context);
     return true;
   }
+  // The fence of a section that needs one (section_fence.h).
+  [[gnu::noinline]] static void fence(C& c) noexcept {
+    P::full_fence();
+    if (++c.fences % C::kFences != 0 || !shared<P>().clock.fence().is_rarely_needed()) return;
+    shared<P>().clock.try_turn([] { shared<P>().clock.fence().turn_off(); });
+  }
   // Returns done or outside.
   [[gnu::always_inline]] static Result end() noexcept {
     C* const c = local<P>().context;
@@ -171,7 +177,11 @@ class Section {
   }
   [[gnu::always_inline]] static void begin(C& c) noexcept {
     if (c.depth++ != 0) return;
-    c.clock = ClockRows<P>::begin(c, shared<P>().clock.now());
+    auto& clock = shared<P>().clock;
+    c.clock = ClockRows<P>::begin(c, clock.now(), [&c, &clock] {
+      if (clock.fence().is_on()) [[unlikely]]
+        fence(c);
+    });
   }
   // A section during which its thread forked continues in the child; see Threads.
   [[gnu::noinline]] static bool begin_first() noexcept {

@@ -16,6 +16,14 @@ std::vector<SeededFault> seeded_faults() {
            relaxed, "rlu-log/help-reader"),
       weak("rlu library: logs are taken with relaxed", "context.h", "try_use", Op::compare_exchange,
            acquire, relaxed, "rlu-log/help-reader"),
+      weak("rlu library: a section sees with relaxed that it needs no fence any more",
+           "section_fence.h", "is_on", Op::load, acquire, relaxed, "rlu-log/fences-end"),
+      weak("rlu library: fences end by a relaxed store", "section_fence.h", "turn_off", Op::store,
+           release, relaxed, "rlu-log/fences-end"),
+      weak("rlu library: a turn without a commit begins with relaxed", "commit_clock.h", "try_turn",
+           Op::load, acquire, relaxed, "rlu-log/fences-end-beside"),
+      weak("rlu library: a turn without a commit ends with relaxed", "commit_clock.h", "try_turn",
+           Op::store, release, relaxed, "rlu-log/fences-end-beside"),
 
       // --- the address-space engine
       weak("address space: a new table is shown with relaxed", "page_table.h", "set", Op::store,

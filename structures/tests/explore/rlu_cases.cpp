@@ -20,6 +20,8 @@
 //   q g      read the item of a plain atom in a section; replace it, and free it by a callback
 //   o01      read objects that this thread alone changes: as often as it has
 //   flush sync barrier all   as in rlu.h (all: flush_all)
+//   on off   sections have fences from now on, or commits barriers; nothing if another thread
+//            commits at that moment
 //   *        look whether as many callbacks have been called as were given by `g`
 //   G L      acquire, release the writer lock
 //   +1 ?1    set event 1; wait for event 1 (release, acquire: the program's own order)
@@ -157,6 +159,10 @@ class Thread {
       Commit::synchronize(*Threads::attach());
     } else if (word == "barrier") {
       Callbacks::barrier(*Threads::attach());
+    } else if (word == "on") {
+      in_a_turn([](auto& fence) { fence.turn_on(); });
+    } else if (word == "off") {
+      in_a_turn([](auto& fence) { fence.turn_off(); });
     } else if (word == "exit") {
       machine.end_and_begin_thread();
       pending_.clear();
@@ -216,6 +222,12 @@ class Thread {
     }
   }
 
+  template <class F>
+  static void in_a_turn(const F& change) {
+    Threads::attach();  // a child repairs the turns of threads that it knows
+    auto& clock = rlu::shared<Explored>().clock;
+    clock.try_turn([&] { change(clock.fence()); });
+  }
   template <class F>
   void within(const F& f) {
     begin();
@@ -355,6 +367,8 @@ struct Script {
   std::vector<std::string> threads;
   std::uint32_t limit = 1;  // of deferral
   Bounds quick{2, 1, 0, 0};
+  bool fenced = false;  // sections have fences from the start
+  Bounds full{3, 2, 0, 0};
 };
 
 Scenario rlu_scenario(const Script& script) {
@@ -375,7 +389,7 @@ Scenario rlu_scenario(const Script& script) {
   }
   Scenario s;
   s.threads = static_cast<int>(script.threads.size());
-  s.setup = [world, limit = script.limit] {
+  s.setup = [world, limit = script.limit, fenced = script.fenced] {
     for (std::size_t i = 0; i < Explored::identities.size(); ++i)
       Explored::identities[i] = i + 1;
     Explored::tick = 0;
@@ -388,6 +402,7 @@ Scenario rlu_scenario(const Script& script) {
     world->called = 0;
     world->writers = new (Explored::map(sizeof(WriterLock))) WriterLock{};
     rlu::shared<Explored>().limit.store(limit, relaxed);
+    if (fenced) rlu::shared<Explored>().clock.fence().turn_on();
   };
   s.body = [world](int i) { Thread(*world).run(world->words[0][static_cast<std::size_t>(i)]); };
   s.after_fork = [world](int i) {
@@ -399,7 +414,6 @@ Scenario rlu_scenario(const Script& script) {
   return s;
 }
 
-constexpr Bounds kFull{3, 2, 0, 0};
 constexpr Bounds kFew{1, 1, 0, 0};
 constexpr std::uint32_t kLater = 9;  // so many commits are deferred
 
@@ -421,6 +435,19 @@ const Script kScripts[] = {
     {"inlined-fork-no-handlers", {"[ ] _fork +1 [ r01 r01 ]", "[ ] | ?1 w01"}},
     {"inlined-fork-in-section", {"[ ] [ r01 fork r01 ] w01 r01", "w01"}},
     {"inlined-exit", {"[ r01 ] exit [ r01 ] w01 [ r01 ]", "w01"}, kLater, kFew},
+    // Sections have fences, begin to have them, or have none any more.
+    {"fences", {"w01", "( r01 r01 )"}, 1, {2, 1, 0, 0}, true},
+    {"fences-begin", {"on w01", "( r01 r01 )"}},
+    {"fences-begin-beside", {"w01", "on", "( r01 r01 )"}, 1, kFew},
+    {"fences-begin-inlined", {"on w01", "[ ] [ r01 r01 ]"}},
+    {"fences-end", {"w0", "off", "r0"}, 1, {1, 2, 0, 0}, true, {1, 2, 0, 0}},
+    {"fences-end-first", {"off w01", "( r01 r01 )"}, 1, {2, 1, 0, 0}, true},
+    {"fences-end-beside", {"w01", "off", "r01"}, 1, kFew, true, {2, 1, 0, 0}},
+    {"fences-end-inlined", {"off w01", "[ ] [ r01 r01 ]"}, 1, {2, 1, 0, 0}, true},
+    {"fences-again", {"on w01 off w01", "( r01 r01 )"}, 1, kFew},
+    {"fences-2w", {"on w01", "w01", "r01"}, 1, kFew},
+    {"fences-free", {"on x", "p p"}},
+    {"fences-fork", {"fork r01 w01 r01", "on w01"}},
     // Two commits at once: each has a time of its own.
     {"2w1r-apart", {"w01", "w23", "( r01 r23 )"}},
     {"2w1r", {"w01", "w01", "r01"}, 1, kFew},
@@ -507,7 +534,7 @@ void add_rlu_cases(Cases& cases) {
     Case c;
     c.name = std::string("rlu-log/") + s.name;
     c.threads = s.threads;
-    c.bounds = kFull;
+    c.bounds = s.full;
     c.quick_bounds = s.quick;
     c.other = [&s] { return rlu_scenario(s); };
     cases.push_back(std::move(c));

@@ -28,7 +28,8 @@ struct Sections {
 #define LOCKSWAP_RLU_NOW(order) rlu::shared<Explored>().clock.now().load(LOCKSWAP_RLU_ORDER_##order)
 #define LOCKSWAP_RLU_MARK() Explored::process_mark()
 #define LOCKSWAP_RLU_SET_WORD(context, value) (context)->word.store((value), release)
-#define LOCKSWAP_RLU_LIGHT_FENCE() Explored::light_fence()
+#define LOCKSWAP_RLU_LIGHT_FENCE() \
+  if (rlu::shared<Explored>().clock.fence().is_on()) S::fence(*rlu::local<Explored>().context)
 #include "lockswap/rlu_inline.h"
 #undef LOCKSWAP_RLU_EXPLORED
 #undef LOCKSWAP_RLU_ORDER_RELAXED
