@@ -12,7 +12,8 @@
 //             kMark: always, once it is adopted
 //   list      the waiters, with a table of a node's states: waiter_list.h
 //   passing   how many waiters a signal took out that may still have to pass it on; kByPriority
-//   A waiter that is alone may spin before it sleeps, for the thread that it takes turns with.
+//   A waiter may spin before it sleeps: for a moment, or if it is alone for longer, for the thread
+//   that it takes turns with.
 // No wake-up is lost: a waiter is in the list before it releases the mutex. A cancelled waiter
 //   passes on the signal that it was given. A waiter whose deadline has passed withdraws only if
 //   nobody has taken its node out. A signal that was given to a waiter which is not asleep, and so
@@ -86,8 +87,8 @@ class Condvar {
     Exit exit;
     bool is_awake = false;
     if (unlocked) {
-      exit = has_company ? sleep_in_list(node, sleep, deadline, o)
-                         : wait_alone(node, sleep, deadline, o, is_awake);
+      exit = has_company ? wait_in_list<typename P::BriefSpins>(node, sleep, deadline, o, is_awake)
+                         : wait_in_list<typename P::EventSpins>(node, sleep, deadline, o, is_awake);
     } else {
       exit = withdraw(node) ? Exit::withdrawn : sleep_in_relay(node);
     }
@@ -254,11 +255,11 @@ class Condvar {
     return true;
   }
 
-  // `is_awake`: it has not slept.
-  template <class Sleep>
-  Exit wait_alone(Node& node, Sleep& sleep, const Deadline* deadline, Outcome& o,
-                  bool& is_awake) noexcept {
-    typename P::EventSpins spins(this);
+  // Spins, as the platform advises, before it sleeps. `is_awake`: it has not slept.
+  template <class Spins, class Sleep>
+  Exit wait_in_list(Node& node, Sleep& sleep, const Deadline* deadline, Outcome& o,
+                    bool& is_awake) noexcept {
+    Spins spins(this);
     if (spins.begins()) {
       // A spin is a cancellation point as a sleep is: threads that take turns may never sleep.
       o.cancelled = sleep.is_cancelled();
@@ -270,7 +271,8 @@ class Condvar {
     return sleep_in_list(node, sleep, deadline, o);
   }
   // Returns whether the node has been taken out.
-  static bool spin(Node& node, typename P::EventSpins& spins) noexcept {
+  template <class Spins>
+  static bool spin(Node& node, Spins& spins) noexcept {
     for (; spins.more(); P::relax()) {
       if ((node.gate.load(relaxed) & List::kQueued) == 0) {  // relaxed: sleep_in_relay acquires
         spins.succeeded();

@@ -188,6 +188,7 @@ struct Explored {
    private:
     bool begins_;
   };
+  using BriefSpins = EventSpins;
   // So is backing off before a thread is counted.
   struct Backoff {
     static bool should_sleep(const void*) { return false; }
