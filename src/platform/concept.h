@@ -86,6 +86,15 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
     spins.succeeded();
     spins.sleeps();
   };
+  // The same for a waiter that isn't the only one (platform/adaptive/brief_spins.h).
+  requires std::constructible_from<typename P::BriefSpins, const void*>;
+  requires requires(typename P::BriefSpins & spins) {
+    { spins.begins() } -> std::same_as<bool>;
+    spins.ends_by(*deadline);
+    { spins.more() } -> std::same_as<bool>;
+    spins.succeeded();
+    spins.sleeps();
+  };
   // Says whether a thread should back off before it queues, and learns whether it found the lock
   // busy then (platform/adaptive/backoff.h).
   { P::Backoff::should_sleep(&word) } -> std::same_as<bool>;

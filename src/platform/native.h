@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "platform/adaptive/backoff.h"
+#include "platform/adaptive/brief_spins.h"
 #include "platform/adaptive/contention_throttle.h"
 #include "platform/adaptive/event_spins.h"
 #include "platform/adaptive/failed_tries.h"
@@ -154,6 +155,7 @@ struct Native {
   // --- waiting
   using Spins = lockswap::Spins;
   using EventSpins = lockswap::EventSpins;
+  using BriefSpins = lockswap::BriefSpins;
   using Backoff = lockswap::Backoff;
   using ContentionThrottle = lockswap::ContentionThrottle;
   using FailedTries = lockswap::FailedTries;

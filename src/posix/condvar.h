@@ -13,8 +13,8 @@
 //   list      the waiters; waiter_list.h has a table of a node's states
 //   passing   the number of signalled waiters that may still have to pass their signal on;
 //             kByPriority
-//   The only waiter may spin before it sleeps, because the thread that it takes turns with may
-//   signal soon.
+//   A waiter may spin before it sleeps: briefly, or, if it is the only one, for longer, because the
+//   thread that it takes turns with may signal soon.
 // No wake-up is lost: a waiter is in the list before it releases the mutex. A cancelled waiter
 //   passes its signal on. A waiter whose deadline has passed withdraws only if nobody has taken its
 //   node out. If a signalled waiter is not asleep, it may be in a signal handler, so the next one
@@ -91,8 +91,8 @@ class Condvar {
     Exit exit;
     bool is_awake = false;
     if (unlocked) {
-      exit = has_company ? sleep_in_list(node, sleep, deadline, o)
-                         : wait_alone(node, sleep, deadline, o, is_awake);
+      exit = has_company ? wait_in_list<typename P::BriefSpins>(node, sleep, deadline, o, is_awake)
+                         : wait_in_list<typename P::EventSpins>(node, sleep, deadline, o, is_awake);
     } else {
       exit = withdraw(node) ? Exit::withdrawn : sleep_in_relay(node);
     }
@@ -279,11 +279,12 @@ class Condvar {
     return true;
   }
 
-  // is_awake: set to true if the thread has not slept.
-  template <class Sleep>
-  Exit wait_alone(Node& node, Sleep& sleep, const Deadline* deadline, Outcome& o,
-                  bool& is_awake) noexcept {
-    typename P::EventSpins spins(this);
+  // Spins, as the platform advises, before it sleeps. is_awake: set to true if the thread has not
+  // slept.
+  template <class Spins, class Sleep>
+  Exit wait_in_list(Node& node, Sleep& sleep, const Deadline* deadline, Outcome& o,
+                    bool& is_awake) noexcept {
+    Spins spins(this);
     if (spins.begins()) {
       if (deadline != nullptr) spins.ends_by(*deadline);
       // A spin is a cancellation point, like a sleep: threads that take turns may never sleep.
@@ -296,7 +297,8 @@ class Condvar {
     return sleep_in_list(node, sleep, deadline, o);
   }
   // Returns whether the node has been taken out.
-  static bool spin(Node& node, typename P::EventSpins& spins) noexcept {
+  template <class Spins>
+  static bool spin(Node& node, Spins& spins) noexcept {
     for (; spins.more(); P::relax()) {
       if ((node.gate.load(relaxed) & List::kQueued) == 0) {  // relaxed: sleep_in_relay acquires
         spins.succeeded();

@@ -164,6 +164,7 @@ struct Checked : Unused {
     void succeeded() {}
     void sleeps() {}
   };
+  using BriefSpins = EventSpins;
   struct Backoff {
     static bool should_sleep(const void*) { return false; }
     static void learn(const void*, bool) {}

@@ -137,6 +137,7 @@ struct Modelled {
     void succeeded() {}
     void sleeps() {}
   };
+  using BriefSpins = EventSpins;
   struct Backoff {
     static bool should_sleep(const void*) { return false; }
     static void learn(const void*, bool) {}

@@ -189,6 +189,7 @@ struct Explored {
    private:
     bool begins_;
   };
+  using BriefSpins = EventSpins;
   // The same for backing off before a thread is counted.
   struct Backoff {
     static bool should_sleep(const void*) { return false; }

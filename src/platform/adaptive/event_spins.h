@@ -18,7 +18,7 @@
 // that has been short. A trial after which nothing is hot is followed by one that lasts twice as
 // long, after kPause times its own length; once they are kMostDoubled long, only the pause grows.
 // So what fails takes a twentieth of a processor at most, and soon a thousandth. Where waits are
-// long, no thread ever spins.
+// long, no thread spins for more than a moment (brief_spins.h).
 //
 // A spin that lasts is counted (spinning_threads.h). Threads with real-time policies make none. No
 // spin goes on after the wait's deadline.
@@ -30,6 +30,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "platform/adaptive/brief_spins.h"
 #include "platform/adaptive/spinning_threads.h"
 #include "platform/adaptive/spins.h"
 #include "platform/address_table.h"
@@ -246,6 +247,26 @@ class SpinsForEvents {
   bool is_timed_ = false;
 };
 
-using EventSpins = SpinsForEvents<EventMachine>;
+// The same, and a brief spin if no other one begins (brief_spins.h). If that succeeds, the
+// condition variable is hot as well.
+class EventSpins {
+ public:
+  explicit EventSpins(const void* at) noexcept
+      : long_(at), brief_(at), is_long_(long_.begins()), begins_(is_long_ || brief_.begins()) {}
+
+  bool begins() const noexcept { return begins_; }
+  bool more() noexcept { return is_long_ ? long_.more() : brief_.more(); }
+  void succeeded() noexcept {
+    long_.succeeded();
+    brief_.succeeded();
+  }
+  void sleeps() noexcept { long_.sleeps(); }
+
+ private:
+  SpinsForEvents<EventMachine> long_;
+  BriefSpins brief_;
+  bool is_long_;
+  bool begins_;
+};
 
 }  // namespace lockswap

@@ -1,0 +1,83 @@
+// How long a thread that waits for a condition spins before it sleeps, where no long spin pays
+// (event_spins.h) or other threads wait as well: for kPauses, which takes about a microsecond.
+//
+// Where producers and consumers keep two processors busy, what a thread waits for often comes while
+// it would still be falling asleep. The sleep and its wake-up take several times as long as the
+// spin, so it pays if one in eight succeeds. That is learned, by the condition variable's address.
+// Where fewer succeed, only one wait in kSeldom spins, to notice when times change. Nobody spins on
+// one processor.
+//
+// Updates that two threads make at once may be lost: they decide nothing but times.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "platform/adaptive/spins.h"
+#include "platform/address_table.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+
+namespace lockswap {
+
+// One for each wait. It begins() or the thread is to sleep at once; while more() the thread pauses
+// and polls, and it calls succeeded() if that was enough.
+class BriefSpins {
+ public:
+  static constexpr std::uint32_t kPauses = 50;
+  static constexpr std::uint32_t kSeldom = 16;
+
+  explicit BriefSpins(const void* at) noexcept : cell_(cells_[at]) {}
+  ~BriefSpins() noexcept {
+    if (has_begun_) learn();
+  }
+  BriefSpins(const BriefSpins&) = delete;
+  BriefSpins& operator=(const BriefSpins&) = delete;
+
+  // May be asked once.
+  bool begins() noexcept {
+    if (Spins::most() == 0) return false;
+    const std::uint32_t v = cell_.load(relaxed);  // relaxed, here and below: see the head
+    if (rate_in(v) < kLeastRate && turn_in(v) != 0) {
+      store((turn_in(v) + 1) % kSeldom, rate_in(v));
+      return false;
+    }
+    left_ = std::min(kPauses, Spins::most());
+    return has_begun_ = true;
+  }
+  void ends_by(const Deadline&) const noexcept {}  // it takes a microsecond
+  bool more() noexcept { return left_ != 0 && left_-- != 0; }
+  void succeeded() noexcept { succeeded_ = true; }
+  void sleeps() const noexcept {}
+
+  // For tests: forgets what a condition variable, or another one that has the same cell, has
+  // taught.
+  static void forget(const void* at) noexcept { cells_[at].store(0, relaxed); }
+
+ private:
+  using Cell = NativeAtomic<std::uint16_t>;
+  // A cell: which turn of kSeldom it is (8 bits), and the share of spins that succeeded, in 1/255
+  // (8), which follows what is new by an eighth.
+  static constexpr std::uint32_t kMostRate = 255, kLeastRate = 32;
+  static std::uint32_t turn_in(std::uint32_t v) noexcept { return v >> 8; }
+  static std::uint32_t rate_in(std::uint32_t v) noexcept { return v & kMostRate; }
+  void store(std::uint32_t turn, std::uint32_t rate) noexcept {
+    cell_.store(static_cast<std::uint16_t>(turn << 8 | rate), relaxed);
+  }
+  void learn() noexcept {
+    const std::uint32_t rate = rate_in(cell_.load(relaxed));
+    const std::uint32_t next =
+        succeeded_ ? rate + (kMostRate - rate + 7) / 8 : rate - (rate + 7) / 8;
+    // Where all spins succeed there is nothing to learn, and the line stays shared.
+    if (next != rate || !succeeded_) store(1, next);
+  }
+
+  static inline constinit AddressTable<Cell> cells_{};
+
+  Cell& cell_;
+  std::uint32_t left_ = 0;
+  bool has_begun_ = false;
+  bool succeeded_ = false;
+};
+
+}  // namespace lockswap
