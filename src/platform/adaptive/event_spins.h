@@ -255,6 +255,9 @@ class EventSpins {
       : long_(at), brief_(at), is_long_(long_.begins()), begins_(is_long_ || brief_.begins()) {}
 
   bool begins() const noexcept { return begins_; }
+  void ends_by(const Deadline& d) noexcept {
+    if (is_long_) long_.ends_by(d);
+  }
   bool more() noexcept { return is_long_ ? long_.more() : brief_.more(); }
   void succeeded() noexcept {
     long_.succeeded();
