@@ -18,7 +18,7 @@ PASS_ON = {"ignore_unknown_options": False, "allow_interspersed_args": False}
 
 
 class _Pid(click.IntRange):
-    """A process's number; people often give its name."""
+    """A process id. The error for anything else says how to find one, because people often give a name."""
 
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:
@@ -39,7 +39,7 @@ _mutex = click.option("--mutex", "-m", metavar="MUTEX", help="Run with this mute
 _metric = click.option(
     "--metric",
     metavar="REGEX",
-    help="Judge a run by a number in its output, which the parentheses of REGEX enclose (the last match counts). "
+    help="Judge a run by the number in its output that the parentheses in REGEX capture (the last match counts). "
     "Default: its time.",
 )
 
@@ -94,8 +94,8 @@ TASKS = {
 @click.group(cls=HeadedGroup, headings=TASKS, context_settings=SETTINGS)
 @click.version_option(VERSION, prog_name="lockswap")
 def cli() -> None:
-    """Run unmodified programs with other pthread locks, measure which lock is fastest for them, and find the lock that
-    slows them down or hangs them.
+    """Swap the pthread locks of unmodified programs for others, measure which are fastest, and find the lock that slows
+    a program down or makes it hang.
 
     \b
     lockswap run --rwlock auto -- ./server       run with another lock
@@ -182,7 +182,7 @@ def run_command(
 
 
 def _compared_by_default() -> dict[str, str]:
-    """What the registry and the installation say, for the help of `compare`."""
+    """Defaults from the registry and the installation, to fill in the help of `compare`."""
     from lockswap.base.paths import Paths
     from lockswap.base.registry import Registry
 
@@ -278,7 +278,7 @@ def _nothing_beside_resume(options: dict[str, object]) -> None:
 
 
 def _given() -> list[click.Parameter]:
-    """What the command line has, in the order of the help."""
+    """The parameters given on the command line, in the order of the help."""
     context = click.get_current_context()
     return [
         parameter
@@ -290,7 +290,7 @@ def _given() -> list[click.Parameter]:
 
 
 def _for_papers() -> dict[str, str]:
-    """What the installation says, for the help of `paper`."""
+    """The installation's results folder, to fill in the help of `paper`."""
     from lockswap.base.paths import Paths
 
     return {request.DEFAULT_FOLDER: Paths.find().workload_results_in_words}
@@ -336,7 +336,7 @@ def _model_figure(options: dict[str, object], machine: str, draws: int) -> int:
     cls=HeadedOption,
     heading=_MODEL,
     metavar="NAME|FILE.toml",
-    help="Measure nothing: plot the figure as the model of 'lockswap predict' has it on that machine.",
+    help="Measure nothing: plot what the model of 'lockswap predict' gives for that machine.",
 )
 @click.option(
     "--draws",
@@ -570,8 +570,8 @@ def audit_command(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="A run that takes longer is a hang. Default: one that makes no progress, or takes both 300 s and 20 "
-    "times as long as a run without delays.",
+    help="A run that takes longer is a hang. Default: a run hangs if it makes no progress, or if it takes at least "
+    "300 s and at least 20 times as long as a run without delays.",
 )
 @click.option("--same-output", is_flag=True, help="Also fail if stdout or status differ from those without delays.")
 @click.option("--spurious", is_flag=True, help="Make waits for condition variables return spuriously.")
@@ -707,9 +707,9 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
     lockswap why 4711
     lockswap why $(pidof server)
 
-    It doesn't stop a program that was started with `lockswap profile` or LOCKSWAP_PROFILE, and works even if that no
-    longer reacts. For any other program the locks are read from its memory: you must be its user or root, and the
-    kernel must allow it. Threads that hold a lock for reading are not shown then.
+    It doesn't stop a program that was started with `lockswap profile` or LOCKSWAP_PROFILE, and works even if the
+    program no longer responds. For any other program the locks are read from its memory: you must be its user or root,
+    and the kernel must allow it. Threads that hold a lock for reading are not shown then.
     """
     from lockswap.base.paths import Paths
     from lockswap.profile import why
@@ -792,7 +792,11 @@ def metrics_command(listen: str | None, text: bool, clean: bool, subject: str) -
     metavar="FILE",
     help="Write the trace to FILE; compressed if its name ends in .gz.",
 )
-@click.option("--synthesise", is_flag=True, help="If perf may not record faults, make up a first touch for each page.")
+@click.option(
+    "--synthesise",
+    is_flag=True,
+    help="If perf isn't allowed to record faults, make up a first touch for each page.",
+)
 @click.option(
     "--processes",
     is_flag=True,
@@ -807,7 +811,7 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     lockswap trace-vm -o sort.vmtrace -- sort --parallel=4 words
     build/apps/address_space --trace sort.vmtrace --design list-pages
 
-    A trace covers one address space, that of the started process after its last exec. A trace made with --processes is
+    A trace covers one address space: the started process's, after its last exec. A trace made with --processes is
     for `ldubench --trace`. See structures/docs/vm-traces.md and structures/docs/reverse-maps.md.
     """
     from lockswap.vm import trace_vm
@@ -882,8 +886,8 @@ def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
     "--page",
     type=click.Path(path_type=_Path, file_okay=False),
     metavar="DIR",
-    help="Check with the model what papers say about locks, and write an HTML page with plots into DIR. The locks and "
-    "machines are the papers'.",
+    help="Use the model to check what papers say about locks, and write an HTML page with plots into DIR. The locks "
+    "and machines are the papers'.",
 )
 @click.option(
     "--replay",
@@ -897,7 +901,8 @@ def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
     default=5_000,
     show_default=True,
     metavar="N",
-    help="With --replay: replay N acquisitions in each sample. Samples take turns at up to 20 parts of a long record.",
+    help="With --replay: replay N acquisitions in each sample. Each sample replays one of up to 20 parts of a "
+    "long record, in turn.",
 )
 @click.option("--list", "show_list", is_flag=True, help="List machines and workloads.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -924,7 +929,7 @@ def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
     metavar="S",
     help="With --validate: length of each measured run.",
 )
-@click.option("--merge", is_flag=True, help="Show how accurate the predictions in files of --validate were.")
+@click.option("--merge", is_flag=True, help="Show how accurate the predictions in files written by --validate were.")
 @click.argument("files", nargs=-1, type=click.Path(path_type=_Path), metavar="[FILE...]")
 def predict_command(
     replay: _Path | None,
@@ -1288,8 +1293,8 @@ def doctor_command(as_json: bool, words: tuple[str, ...]) -> int:
 @click.argument("pid", type=PID, metavar="PID")
 def off_command(pid: int) -> int:
     """Switch lockswap off in a running process: locks that are first used from now on are glibc's. Locks in use stay as
-    they are until they are destroyed, and so do condition variables, which work with both kinds of mutexes. Only a
-    restart switches it on again.
+    they are until they are destroyed or initialised again. Condition variables stay lockswap's, because they work with
+    both kinds of mutexes. Only exec or a restart switches lockswap on again.
 
     \b
     lockswap off 4711
@@ -1336,8 +1341,8 @@ def service_enable_command(
     now: bool,
     unit: str,
 ) -> int:
-    """Write the file UNIT.d/50-lockswap.conf, which sets LD_PRELOAD and the locks, and show it. What the unit preloads
-    already stays. The exit status is 1 if a setting of the unit prevents the swap.
+    """Write the file UNIT.d/50-lockswap.conf, which sets LD_PRELOAD and the locks, and show it. Libraries that the
+    unit already preloads stay in the list. The exit status is 1 if a setting of the unit prevents the swap.
 
     \b
     lockswap service enable nginx --rwlock auto --mutex auto
@@ -1372,8 +1377,8 @@ def service_disable_command(user: bool, root: _Path | None, now: bool, unit: str
 @_root
 @click.argument("unit", metavar="UNIT")
 def service_status_command(as_json: bool, user: bool, root: _Path | None, unit: str) -> int:
-    """Say whether the drop-in is there, which settings of the unit prevent the swap, and what 'lockswap doctor' says of
-    the service's main process. The exit status is the doctor's."""
+    """Say whether the drop-in is there, which settings of the unit prevent the swap, and what 'lockswap doctor' says
+    about the service's main process. The exit status is the doctor's."""
     from lockswap.base.paths import Paths
     from lockswap.service import service
 

@@ -170,7 +170,7 @@ class Request:
     command: list[str] = _field([], read=_as_it_is, stored=True, has_words=True)
     metrics: list[str] = _list(
         OWN_COMMAND, "--metric", metavar="REGEX",
-        help="Judge a run by a number in its output, which the parentheses of REGEX enclose (the last match counts). "
+        help="Judge a run by the number in its output that the parentheses in REGEX capture (the last match counts). "
         "Repeatable. Default: its time.",
     )  # fmt: skip
     better: str = _option(
