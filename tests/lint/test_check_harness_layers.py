@@ -72,10 +72,10 @@ def tower(floors: int) -> dict[str, str]:
 
 
 def test_too_many_floors(checkout):
-    write(checkout, **tower(8))
-    assert checkout.check("check_harness_layers.py").returncode == 0
     write(checkout, **tower(9))
-    assert "harness/lockswap/folder9/floor.py:1: on floor 9 of at most 8: lockswap.folder9.floor -> " in finding(
+    assert checkout.check("check_harness_layers.py").returncode == 0
+    write(checkout, **tower(10))
+    assert "harness/lockswap/folder10/floor.py:1: on floor 10 of at most 9: lockswap.folder10.floor -> " in finding(
         checkout
     )
 
@@ -89,9 +89,9 @@ def test_it_is_part_of_the_layers_lint(checkout):
     # The check of the C++ layers, which the same linter runs, wants its folders.
     for folder in re.findall(r"names (\S+), which is no folder", checkout.lint("layers").stdout):
         (checkout.root / folder).mkdir(parents=True, exist_ok=True)
-    write(checkout, **tower(9))
+    write(checkout, **tower(10))
     result = checkout.lint("layers")
-    assert result.returncode == 1 and "on floor 9 of at most 8" in result.stdout
-    write(checkout, folder9__floor="")
+    assert result.returncode == 1 and "on floor 10 of at most 9" in result.stdout
+    write(checkout, folder10__floor="")
     result = checkout.lint("layers")
     assert result.returncode == 0, result.stdout

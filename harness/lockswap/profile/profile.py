@@ -180,6 +180,17 @@ def compare(paths: Paths, before: Path, after: Path, top: int, out: Path | None,
     return 0
 
 
+def show(paths: Paths, folders: tuple[Path, ...], out: Path | None, top: int | None, as_json: bool) -> int:
+    """Shows a recorded profile again, or how a second one differs from it."""
+    if len(folders) > 2:
+        raise UserError("profiles are compared two at a time; name two folders")
+    if len(folders) == 2:
+        return compare(paths, *folders, top or 20, out, as_json)
+    if as_json:
+        raise UserError("--json prints the differences of two profiles; for one profile read its profile.json")
+    return read(paths, folders[0], top or 20, out)
+
+
 def _make(out: Path | None) -> None:
     if out is None:
         return
