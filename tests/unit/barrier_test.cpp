@@ -89,7 +89,11 @@ int both_missed(int most, Pair pair = Pair::light_and_heavy) {
   for (int n = 1; rounds.are_left_after(n - 1); ++n) {
     round.store(n);
     sides[1].stored.store(n, std::memory_order_relaxed);
-    pair == Pair::light_and_heavy ? Barrier::heavy() : Barrier::in_all();
+    if (pair == Pair::light_and_heavy) {
+      Barrier::heavy();
+    } else {
+      Barrier::in_all();
+    }
     sides[1].seen = sides[0].stored.load(std::memory_order_relaxed);
     while (done.load() != n)
       std::this_thread::yield();
