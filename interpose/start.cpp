@@ -126,6 +126,7 @@ void choose() noexcept {
                                   << "; glibc " LOCKSWAP_OLDEST_GLIBC " or newer is needed";
     refuse(message);
   }
+  resolve_real_waits(system_waits);  // again: before glibc 2.34 they may have come with libpthread
   // Make the system calls now: the program may install a filter later.
   Process::stamp();
   Alone::prepare(find_single_threaded());

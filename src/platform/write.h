@@ -22,10 +22,14 @@ class NoWriteSignals {
  public:
   NoWriteSignals() noexcept {
     constexpr std::uint64_t kAll = kSent | kBit << (SIGTTOU - 1);
-    call(SYS_rt_sigprocmask, SIG_BLOCK, &kAll, &before_, sizeof kAll);
-    if ((before_ & kSent) != 0) call(SYS_rt_sigpending, &pending_, sizeof pending_);
+    std::uint64_t before = 0;
+    if (call(SYS_rt_sigprocmask, SIG_BLOCK, &kAll, &before, sizeof kAll) != 0) return;  // a filter
+    added_ = kAll & ~before;
+    if ((before & kSent) != 0) call(SYS_rt_sigpending, &pending_, sizeof pending_);
   }
-  ~NoWriteSignals() { call(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
+  ~NoWriteSignals() {
+    if (added_ != 0) call(SYS_rt_sigprocmask, SIG_UNBLOCK, &added_, nullptr, sizeof added_);
+  }
   NoWriteSignals(const NoWriteSignals&) = delete;
   NoWriteSignals& operator=(const NoWriteSignals&) = delete;
 
@@ -52,7 +56,7 @@ class NoWriteSignals {
     return raw_syscall(number, argument(arguments)...);
   }
 
-  std::uint64_t before_ = 0;
+  std::uint64_t added_ = 0;  // signals that are blocked only meanwhile
   std::uint64_t pending_ = 0;
 };
 

@@ -291,7 +291,11 @@ class Condvar {
       o.cancelled = sleep.is_cancelled();
       if (o.cancelled && withdraw(node)) return Exit::withdrawn;
       is_awake = !o.cancelled && spin(node, spins);
-      if (o.cancelled || is_awake) return sleep_in_relay(node);
+      if (o.cancelled || is_awake) {
+        // relaxed: sleep_in_relay acquires. A member of a relay sleeps until it is its turn.
+        if ((node.gate.load(relaxed) & List::kChained) != 0) is_awake = false;
+        return sleep_in_relay(node);
+      }
     }
     spins.sleeps();
     return sleep_in_list(node, sleep, deadline, o);

@@ -10,8 +10,8 @@
  *
  * What they share with the library has names that end in _1, and the size, offsets and meaning of
  * those members never change. A future library that changes them will use other names, and also
- * define these. Then threads find no context here and call the functions, as they do if an older
- * library is preloaded.
+ * define these. Then threads find no context here and call the functions. A program needs a library
+ * that is at least as new as the header that it was compiled with.
  *
  * Order: the Dekker pair of rlu/clock_rows.h. A committing thread moves the clock, has all
  * processors run a fence, and checks the words. */

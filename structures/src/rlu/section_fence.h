@@ -52,6 +52,7 @@ class SectionFence {
   }
   // A hint, for threads in no turn.
   bool is_rarely_needed() const noexcept {
+    if (refused_.load(relaxed) != 0) return false;  // turn_off would do nothing
     // relaxed: a hint. A commit may have looked at the clock since.
     const std::uint64_t since = since_.load(relaxed), now = P::now();
     return now > since && now - since > kCommits * kRare;
