@@ -19,7 +19,8 @@
 //   FIRST_to_NAME, with _low and _high: median of the rounds' ratios and, from as many rounds as
 //                  that needs, the interval that has the median of all rounds in 95 % of cases
 //   FIRST_to_NAME_by_thread_cpu   the same median for ops_thread_cpu
-//   FIRST_to_NAME_resizes   the same for resizes_cpu, with its interval; only with --resized
+//   FIRST_to_NAME_resizes   the same for resizes_cpu, with its interval; only with --resized,
+//                  if both were resized in each round
 // and for each under Read-Log-Update, of all rounds, per operation that was an update:
 //   NAME_commits, NAME_syncs, NAME_synchronizes, NAME_aborts, NAME_helps
 //   NAME_sync_ratio (syncs a commit), NAME_sync_request_ratio (failed locks a lock),

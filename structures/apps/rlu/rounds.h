@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <string>
@@ -141,7 +142,12 @@ inline void print_ratio(const std::string& first, const Rounds& first_rounds,
   std::printf("\n");
   print_interval(name + "_by_clock", ratios(first_rounds.ops_s, other_rounds.ops_s));
   std::printf("\n");
-  if (!resizes) return;
+  const auto each_resized = [](const Rounds& r) {
+    return std::all_of(r.resizes_cpu.begin(), r.resizes_cpu.end(),
+                       [](double n) { return n > 0 && std::isfinite(n); });
+  };
+  // A set that can't be resized has none, and in a short round the thread may not get that far.
+  if (!resizes || !each_resized(first_rounds) || !each_resized(other_rounds)) return;
   print_interval(name + "_resizes", ratios(first_rounds.resizes_cpu, other_rounds.resizes_cpu));
   std::printf("\n");
 }

@@ -159,16 +159,7 @@ LOCKSWAP_EXPORTED void* lockswap_rlu_made(void* memory, size_t size, void (*give
 
 LOCKSWAP_EXPORTED int lockswap_rlu_free(void* object) {
   if (object == nullptr) return 0;
-  if (!RluLibrary::in_section()) {
-    if (!Section::begin()) return ENOMEM;
-    const Result result = Section::free(object);
-    if (result == Result::done) {
-      Section::end();
-      return 0;
-    }
-    return Section::abort() == Result::no_memory ? ENOMEM : EBUSY;
-  }
-  return error_of(Section::free(object));
+  return error_of(RluLibrary::in_section() ? Section::free(object) : Section::free_alone(object));
 }
 
 LOCKSWAP_EXPORTED void lockswap_rlu_discard(void* object) {

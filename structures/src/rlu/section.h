@@ -138,6 +138,22 @@ class Section {
     return append(c, Kind::gone, object, 0) == nullptr ? Result::no_memory : Result::done;
   }
 
+  // Called outside a section: frees the object in a section of its own. Returns busy if another
+  // thread has locked it. Waits if another thread only writes back what this one has deferred.
+  static Result free_alone(void* object) noexcept {
+    for (;;) {
+      if (!begin()) return Result::no_memory;
+      if (free(object) == Result::done) {
+        end();
+        return Result::done;
+      }
+      const C* const c = local<P>().context;
+      const bool is_helped = c->conflict == c;
+      if (abort() == Result::no_memory) return Result::no_memory;
+      if (!is_helped) return Result::busy;
+    }
+  }
+
   // Called outside a section: lets the thread's deferred commits take effect.
   static void flush(C& c) noexcept {
     c.use(C::kOwner);
