@@ -273,7 +273,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
         if (word_.compare_exchange(v, v | kHasHead | keeps, relaxed)) return Next::head;
       } else {
         note_priority(own_priority(), v);
-        // relaxed: nothing is handed on.
+        // relaxed: publishes nothing.
         if ((v & kRequests) == kRequests || word_.compare_exchange(v, v | kRequests, relaxed))
           return Next::real_time_waiter;
       }
@@ -330,7 +330,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
         v = word_.load(relaxed);
       } else {
         note_priority(priority, v);
-        // relaxed: nothing is handed on.
+        // relaxed: publishes nothing.
         if ((v & flags) == flags || word_.compare_exchange(v, v | flags, relaxed)) return false;
       }
     }

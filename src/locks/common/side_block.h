@@ -237,7 +237,7 @@ class BlockLock {
     return h == nullptr || Lock::is_idle(*h);
   }
   void use() noexcept { state().head(); }
-  // Threads may still release what they hold.
+  // Threads may still release their holds.
   void destroy() noexcept {
     state().close([](auto& head) {
       Lock::await_leavers(head);

@@ -18,7 +18,7 @@
 // States:
 //
 //      state     phase  who leaves it, and how
-//   1  open       no    the writer at the head of the queue sets PRES: 2, or 3 if no reader is in;
+//   1  open       no    the writer at the head of the queue sets PRES: 2, or 3 without readers;
 //                       or, without readers and queued writers, another writer sets kDirect: 3
 //   2  draining   yes   the last reader that arrived in 1 opens the writer's gate: 3; the writer
 //                       times out: 4
@@ -282,7 +282,7 @@ class Ba {
     const std::uint32_t all = (left & kDrain) != 0 ? kDrain : target_of(word_.load(relaxed));
     return static_cast<std::int32_t>(all - left) >= static_cast<std::int32_t>(kLeft);
   }
-  // While both bits are set, somebody is at the head of the queue.
+  // While both bits are set, some writer is at the head of the queue.
   bool is_sound() const noexcept {
     const std::uint64_t v = word_.load(relaxed);
     return !Word::is_direct(v) || Word::is_absent(v) || !writers_.nobody();

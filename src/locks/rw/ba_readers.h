@@ -161,7 +161,7 @@ class BaReaderList {
   // From then on the node belongs to the thread that comes to open its gate.
   static void abandon(Handle me, Handle before) noexcept {
     Node& node = Nodes::at(me);
-    node.link.store(before, relaxed);  // handed on by the next line
+    node.link.store(before, relaxed);  // published by the next line
     // release: the link; pairs with open and leave. acquire: pairs with open if that came first.
     const std::uint64_t was = node.gate.exchange(Gates::kAbandoned, acq_rel);
     if (Gates::is_shut(was)) return;

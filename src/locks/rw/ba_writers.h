@@ -111,7 +111,7 @@ class alignas(8) BaWriterQueue {
     return ready(h);
   }
   static Handle ready(Handle h) noexcept {
-    Nodes::at(h).link.store(0, relaxed);  // published by the update that enqueues it
+    Nodes::at(h).link.store(0, relaxed);  // published by the RMW that enqueues it
     return h;
   }
   Handle enter(Handle me) noexcept {

@@ -17,7 +17,7 @@
 //   starting   kStarting            core       -              -            -            -> ended
 //   on         kOn, kSlotsInUse     a slot     -              -> suspended -> suspended -> ending
 //                                                                          and goes on;
-//                                                                          a try: -> trying
+//                                                                          a trylock: -> trying
 //   trying     kTrying, kSlotsInUse core; with -              -            -> inhibited -> ending
 //                                   a slot already, -> on                  or on
 //   suspended  kSlotsInUse          core       -> on          -            scans, and   -> ending
@@ -37,7 +37,7 @@
 //                  is revoked or inhibited, only a reader that met another thread there, or that
 //                  finds that threads take turns (is_shared)
 //   suspend        a writer that waits for readers of the underlying lock
-//   revoke         a writer that has the underlying lock; if it gives up: suspended -> on. A try:
+//   revoke         a writer that has the underlying lock; if it times out: suspended -> on. Try:
 //                  the writer or a reader with a slot gets it, whichever changes "trying" first
 //   end_bias       a release without a token (release_any_slot)
 #pragma once
@@ -117,7 +117,7 @@ struct BiasWord {
 
   // Threads that take turns with a lock never meet inside it. So while the bias is revoked or
   // inhibited, the word says who was here last, and how often that changed. The lock counts as
-  // shared once the third visitor in turn differs from the one before. The second visitor is not
+  // shared once the third visitor in turn differs from the previous one. The second visitor is not
   // enough, because it may have inherited the lock from the first, as after a fork. It then uses
   // the lock alone, and must not read the clock.
   //

@@ -20,8 +20,8 @@
 // Deviations: the inhibited time grows while the bias does not pay (BiasWord::inhibited). Readers
 //   on the slow path do not each read the clock (consider_bias), and only a thread that shares the
 //   lock with others reads it at all (Look). A writer that has to wait for slow readers suspends
-//   the bias before it waits, not afterwards (write_lock). In the try forms, a reader tries the
-//   slots first, and a writer checks the slots before it turns readers back.
+//   the bias before it waits, not afterwards (write_lock). In trylocks, a reader tries the slots
+//   first, and a writer checks the slots before it turns readers back.
 // Fork: slots stay in a child, as holds do. If the bias is in a state in which no slot may name the
 //   lock, any slot that still names it belongs to a reader that was backing out, and
 //   repair_after_fork() frees it.

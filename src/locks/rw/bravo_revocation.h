@@ -101,7 +101,7 @@ struct BravoRevocation {
     for (;;) {
       check_bias(f);
       // acquire: pairs with the releases of kEnded. A thread that emptied a slot for another hold,
-      // the caller's, may have left an extra hold in exchange (marked.h), and that must be seen.
+      // the caller's, may have left an extra hold in exchange (marked.h), and that must be visible.
       std::uint64_t bias = f.bias.load(acquire);
       if ((bias & Word::kEnded) != 0) return (bias & Word::kSlotsInUse) != 0;
       const std::uint64_t ended =

@@ -113,7 +113,7 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
   bool set_sleep_flags(Value v, bool requests, std::uint32_t priority) noexcept {
     const bool asks = requests || (priority != 0 && (v & Queue::kRealTime) == 0);
     const Value next = (v & ~Word::kReadersWoken) | (asks ? Word::kPhaseRequested : 0);
-    // relaxed: nothing is handed on.
+    // relaxed: publishes nothing.
     return next == v || word_.compare_exchange(v, next, relaxed);
   }
 };

@@ -73,7 +73,7 @@ struct EventualAttempt {
   static std::uint32_t periods(std::uint32_t attempt) noexcept {
     return (attempt & ((1u << kLevelShift) - 1)) - 1;
   }
-  // If no reader is in, the lock stays reserved although it is free, so the head waiter may be
+  // If no reader holds it, the lock stays reserved although it is free, so the head waiter may be
   // preempted. Then the level doesn't count.
   static bool is_impatient(std::uint32_t attempt, bool beside_readers) noexcept {
     return periods(attempt) >= 1u << (beside_readers ? attempt >> kLevelShift : 0);

@@ -16,7 +16,7 @@
 // States:
 //
 //      state     PRES  who leaves it, and how
-//   1  open       0    the writer with ticket wout sets PRES: 2, or 3 if no reader is in
+//   1  open       0    the writer with ticket wout sets PRES: 2, or 3 without readers
 //   2  draining   1    the last reader that arrived in 1 leaves: 3; the writer times out: 1
 //   3  written    1    the writer releases the lock: 1
 //   Leaving 2 or 3 for 1 clears PRES and increments wout. A reader that arrives in 1 has the lock
