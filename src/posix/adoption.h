@@ -76,7 +76,7 @@ concept AdoptionOwner = requires(O o, std::uint64_t word) {
 // Which mark of the process the word has.
 enum class WordHas { stamp, seal };
 
-// kOwnBits: the bits beside the stamp that may be set in the word of an adopted object. kMark: the
+// kOwnBits: the bits next to the stamp that may be set in the word of an adopted object. kMark: the
 // bits that are always set there. If other data may lie in the word's place, choose bits that are
 // never all set in those data.
 template <Platform P, WordHas kHas, std::uint64_t kOwnBits, std::uint64_t kMark = 0>
@@ -122,8 +122,8 @@ class Adoption {
                  [in_repair](std::uint64_t now) { return stamp_in(now) != in_repair; });
         continue;
       }
-      // relaxed, all: the fork handed on what is in the object, or the object is new. Until this
-      // thread has changed the word, another thread may adopt the object first, and use it during
+      // All relaxed: fork() orders what is in the object, or the object is new. Until this thread
+      // has changed the word, another thread may adopt the object first, and use it during
       // needs_no_repair.
       const bool inherited = is_inherited(v);
       if (owner.is_new(v)) {

@@ -162,7 +162,7 @@ class Condvar {
   static constexpr std::uint32_t kByPriority = 1u << 31;
 
   using Adopted = Adoption<P, WordHas::seal, 0, kMark>;
-  // For Adoption. relaxed, all: the fork handed on what other threads did.
+  // For Adoption. All relaxed: fork() orders what other threads did.
   struct AdoptedCondvar {
     static constexpr bool kMayBeSystems = false;  // it may be used with mutexes of ours
     Condvar& c;
@@ -246,7 +246,7 @@ class Condvar {
   // Returns false if the signalled thread may not run soon, and others wait.
   bool signal_one() noexcept {
     latch();
-    // relaxed, all: the latch orders it. Added before the waiter can subtract.
+    // All relaxed: the latch orders it. Added before the waiter can subtract.
     const bool by_priority = (passing_.fetch_add(1, relaxed) & kByPriority) != 0;
     std::uint32_t highest = 0, gate = 0;
     Handle h;
@@ -345,7 +345,7 @@ class Condvar {
   }
   // Returns false if the gate is no longer v.
   static bool announce_sleep(Node& node, std::uint32_t v) noexcept {
-    // relaxed: it hands nothing on.
+    // relaxed: it publishes nothing.
     return (v & List::kSleeper) != 0 || node.gate.compare_exchange(v, v | List::kSleeper, relaxed);
   }
 

@@ -75,14 +75,14 @@ class Guests {
     Frame& f;
 
     void begin() const noexcept {
-      // relaxed: only the writer whose turn it is changes kDraining, and the turn hands on what
-      // earlier writers did.
+      // relaxed: only the writer whose turn it is changes kDraining, and its turn synchronises it
+      // with earlier writers.
       if (P::reader_patience() == 0 || (f.contract.load(relaxed) & Word::kDraining) != 0) return;
       // The system call is cheap compared with the wait for readers that follows. As in all locks,
       // priorities count only where threads sleep.
       const std::uint32_t priority = W::kParks ? P::priority_of(P::tid()) : 0;
       if (priority != 0) P::note_waiting_priority(&f, priority, false);
-      // release: hands on what earlier writers did; pairs with enter.
+      // release: republishes what earlier writers did; pairs with enter.
       f.contract.fetch_or(Word::kDraining | (priority != 0 ? Word::kUrgent : 0), release);
     }
     void gave_up() const noexcept {

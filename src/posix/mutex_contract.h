@@ -1,7 +1,7 @@
 // The part of the POSIX contract that mutex algorithms lack: the owner, the kinds of mutexes that
 // depend on it, and fork. It wraps any MutexCore, which is called "the lock below" here.
 //
-// Idea: a normal or adaptive mutex is the lock below with the owner's id stored beside it.
+// Idea: a normal or adaptive mutex is the lock below with the owner's id stored next to it.
 //   Recursive and errorcheck mutexes compare that id with the caller's first. Only the owner can
 //   find its own id there, so the comparison needs no memory order.
 // State: `owner`, `again` (the recursion count), and the contract word:
@@ -13,7 +13,7 @@
 //   The word of an adopted plain mutex is its seal and kMark, so one comparison recognises it. A
 //   robust or priority-inheriting mutex stays glibc's, and while it is held it has a pointer there:
 //   to the list of its owner's mutexes, with a flag in bit 0. No such pointer has kMark, so the
-//   comparison never takes such a mutex for ours, although it does not look at the kind.
+//   comparison never takes such a mutex for ours, although it does not check the kind.
 // Stages: fast_lock, slow_lock, fast_unlock, slow_unlock; rw_contract.h has the table of levels.
 // Invariants: the owner is set after the lock below is acquired, and cleared before it is released.
 // Fork: a hold stays in the child. It belongs to the calling thread if the thread that forked had

@@ -52,7 +52,7 @@ class Relay {
   bool add(Handle h) noexcept {
     Node& node = Nodes::at(h);
     const bool is_first = first_ == 0;
-    // relaxed, all: take_out publishes them to the node's thread.
+    // All relaxed: take_out publishes them to the node's thread.
     node.relay.store(is_first ? h : first_, relaxed);
     if (is_first) {
       node.left.store(kNotMade, relaxed);
@@ -115,7 +115,7 @@ class Relay {
       List::open(Nodes::at(h));
     List::open(own);
   }
-  // The caller does not look at the relay any more. The last one gives the nodes back.
+  // The caller does not use the relay any more. The last one gives the nodes back.
   static void leave(Handle first, std::uint32_t uses = 1) noexcept {
     // acquire and release: pair with each other, so nobody uses the nodes any more.
     if (Nodes::at(first).users.fetch_sub(uses, acq_rel) != uses) return;
