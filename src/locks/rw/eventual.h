@@ -44,7 +44,7 @@
 //   sections, as do all waiting readers together. If both sides make requests, phases of readers
 //   and single writers alternate. Impatient readers may bypass a writer, less often each time. One
 //   that began to wait at level L enters after 2^L times its patience, and sets the level to L + 1.
-//   So if read holds take at most H, a gap comes within about 8 H.
+//   So if read holds take at most H, a moment without readers comes within about 8 H.
 // Space: 2^22 readers at once, 16383 waiting readers, 4095 queued writers; further ones yield.
 // Deviations: this is no published lock.
 // Destroy is safe: a release's last access is one compare-exchange; wakes of addresses may follow.
