@@ -4,18 +4,17 @@
 // Every core:
 //   - is a class template over a Platform and a WaitPolicy, and all its members are noexcept;
 //   - lies inside the program's object, where it has 24 bytes, and a mutex 8 (the registry asserts
-//     that, since the explorer's atoms are larger). All zero bytes are a free lock, so static
+//     that, since the model checker's atoms are larger). All zero bytes are a free lock, so static
 //     initialisers and zeroed memory need no call. A lock that needs more has a pointer there to a
-//     block beside the object (common/side_block.h);
+//     block next to the object (common/side_block.h);
 //   - waits by W::until (wait/concept.h), never in an open loop;
-//   - does not touch the object after the update that releases it, since the object may be gone; a
-//     wake by its address is allowed;
+//   - does not touch the object after the RMW that releases it, since the object may be destroyed;
+//     a wake by its address is allowed;
 //   - has only members for what it can do: a capability that not every core has is a concept of its
 //     own, which users test by `if constexpr`.
 //
-// Orders: what a thread did before it released is seen by every thread that acquires after it,
-// whether it does so by a wait, a try or a timed form. A racy snapshot orders nothing unless its
-// comment says so.
+// Orders: a release synchronises with every later acquisition, whether that waits, tries or is
+// timed. A racy snapshot orders nothing unless its comment says so.
 #pragma once
 
 #include <concepts>
@@ -34,7 +33,7 @@ namespace lockswap {
 
 template <class Core>
 concept LockCore = requires(Core& core, const Core& glimpse, bool held) {
-  // What the lock promises about the order of its threads. Exploration checks that.
+  // What the lock promises about the order of its threads. The model checker checks that.
   requires std::same_as<decltype(Core::kClaims), const Claims>;
   // Called at start-up by one thread, any number of times. Prepares queue nodes and blocks, and
   // returns false if there is no address space for them.
@@ -46,8 +45,8 @@ concept LockCore = requires(Core& core, const Core& glimpse, bool held) {
   { glimpse.needs_no_repair(held) } -> std::same_as<bool>;
   // Called by one thread if needs_no_repair returned false. Drops all threads that waited, and the
   // holder unless `held` is set; read holds stay. Holds may end meanwhile, and the process may fork
-  // again at each step. So a word that a release changes must be repaired by an update, since a
-  // store of an older value would bring an ended hold back.
+  // again at each step. So a word that a release changes must be repaired by an RMW, since a store
+  // of an older value would bring an ended hold back.
   core.repair_after_fork(held);
 };
 
@@ -65,7 +64,7 @@ concept EndingCore = requires(Core& core) {
   core.destroy();
 };
 
-// Optional: a core with a block beside the object.
+// Optional: a core with a block next to the object.
 template <class Core>
 concept BlockCore = EndingCore<Core> && requires(Core& core) {
   // Returns the size of the block on this machine, in bytes.
@@ -174,8 +173,8 @@ concept RwCore = LockCore<Core> &&
 template <class Core>
 concept TokenCore = RwCore<Core> && TokenHolds<Core>;
 
-// Optional: acquiring and releasing each have a fast stage, which makes no call and needs no stack
-// frame, and a slow stage, which continues where it stopped.
+// Optional: acquiring and releasing each have a fast path, which makes no call and needs no stack
+// frame, and a slow path, which continues where it stopped.
 template <class Core>
 concept FastReadCore = TokenCore<Core> &&
     requires(Core& core, std::uint32_t attempt, std::uint32_t token) {
@@ -187,8 +186,7 @@ concept FastReadCore = TokenCore<Core> &&
   { core.fast_read_unlock(token) } -> std::same_as<bool>;
 };
 
-// Optional: a writer that finds the lock free acquires it by one update, and releases it by
-// another.
+// Optional: a writer that finds the lock free acquires it by one RMW, and releases it by another.
 template <class Core>
 concept FastWriteCore = RwCore<Core> && requires(Core& core) {
   // Returns true if the write lock is held, as after write_lock. Otherwise nothing was done.
@@ -197,8 +195,8 @@ concept FastWriteCore = RwCore<Core> && requires(Core& core) {
   { core.fast_write_unlock() } -> std::same_as<bool>;
 };
 
-// The stages above are found by their members' names. A lock that has some of these members but not
-// all of them would silently lose the stage, so this is checked.
+// The fast paths above are found by their members' names. A lock that has some of these members but
+// not all of them would silently lose the fast path, so this is checked.
 template <class Core>
 concept HasFastReadArrive = requires(Core& core) {
   core.fast_read_arrive();
@@ -223,15 +221,15 @@ concept StagesAreWhole = requires {
   requires(HasFastWriteUnlock<Core> == FastWriteCore<Core>);
 };
 
-// Optional, for a core without tokens whose read_arrive is a single update, which a lock above it
-// may then inline.
+// Optional, for a core without tokens whose read_arrive is a single RMW, which a lock above it may
+// then inline.
 template <class Core>
 concept OneUpdateReadCore = RwCore<Core> && AlikeHolds<Core> && requires {
   requires Core::kReadArrivesByOneUpdate;
 };
 
 // Optional, for other cores without tokens: a reader that finds the lock free can be inlined too.
-// The constant declares it, so that a misspelt member is an error instead of a lost stage.
+// The constant declares it, so that a misspelt member is an error instead of a lost fast path.
 template <class Core>
 concept ReadIfFreeCore = RwCore<Core> && AlikeHolds<Core> && requires {
   // bool read_if_free(): returns true if the read lock is held, as after a read_arrive that need
@@ -239,7 +237,7 @@ concept ReadIfFreeCore = RwCore<Core> && AlikeHolds<Core> && requires {
   requires Core::kReadsIfFree;
 };
 
-// What such a fast stage of the core has achieved: nothing was done; a reader has arrived, with the
+// The result of such a fast path of the core: nothing was done; a reader has arrived, with the
 // core's attempt, or a writer has the core; or the lock is held.
 enum class Below : std::uint8_t { nothing, arrived, in };
 
@@ -254,8 +252,8 @@ concept NamesNoAttempt = RwCore<Core> && requires {
 template <class L>
 concept DrainListener = requires(const L& listener) {
   // The writer has its turn among writers, new readers wait behind it, and it is about to wait for
-  // the readers that are in. This may happen several times in an acquisition. What earlier writers
-  // did is visible.
+  // the readers that hold the lock. This may happen several times in an acquisition. What earlier
+  // writers did is visible.
   listener.begin();
   // The writer is about to give its turn back, because its deadline has passed. It still has the
   // turn. begin need not have been called.
@@ -296,8 +294,8 @@ concept MutexCore = LockCore<Core> && IdleCore<Core> &&
   core.unlock();
 };
 
-// Optional: lock and unlock each have a fast stage, which makes no call and needs no stack frame,
-// and a slow stage, which continues where it stopped. A fast stage that returns 0 has done
+// Optional: lock and unlock each have a fast path, which makes no call and needs no stack frame,
+// and a slow path, which continues where it stopped. A fast path that returns 0 has done
 // everything.
 template <class Core>
 concept FastMutexCore = MutexCore<Core> &&

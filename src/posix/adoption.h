@@ -1,6 +1,6 @@
 // Adoption: every object carries the stamp of the process that uses it. A forked child finds its
 // parent's stamp, and repairs the object before it uses it, because other threads of the parent may
-// have waited there and don't exist in the child. An object whose stamp is of no ancestor can't be
+// have waited there and don't exist in the child. An object whose stamp is no ancestor's can't be
 // used as it is: its bytes come from a file that another process wrote, or were never an object.
 //
 // Users: reader-writer locks (rw_adoption.h), mutexes (mutex_contract.h), condition variables
@@ -9,7 +9,7 @@
 // State: one word. It has a stamp (P::process) in bits 31 to 39, or a seal (P::seal), which no
 //   other process has by chance, in bits 31 to 63. The other bits belong to the owner.
 //
-//     the word has                      object       a thread that finds it so
+//     the word has                      object       a thread that sees this
 //     Owner::is_new                     new          stores its stamp and the owner's first bits,
 //                                                    or kSystemsWord if P::begins_systems
 //     kSystemsWord                      the system's leaves it to the system, in any process
@@ -27,9 +27,9 @@
 //
 // Invariants: the store for "new", those of steps 1 and 2, and the claim of step 3 are
 //   compare-exchanges, so one thread wins and the others recheck. Only the claimant changes an
-//   object in repair. Once the object is adopted, only holds are left of the parent's threads. An
-//   object is the system's from its beginning to its end, or never: kSystemsWord is stored in place
-//   of the first stamp, and only an init removes it.
+//   object in repair. Once the object is adopted, nothing of the parent's threads remains in it
+//   except holds. An object is the system's from its beginning to its end, or never: kSystemsWord
+//   is stored in place of the first stamp, and only an init removes it.
 // Strange: the stamp is no ancestor's, or there is none although the object is not new, which is
 //   how glibc's locks look. A stamp has only 8 bits, so a strange object may pass for an inherited
 //   one, or even for this process's own. Therefore cores don't trust what they find there
@@ -76,7 +76,7 @@ concept AdoptionOwner = requires(O o, std::uint64_t word) {
 // Which mark of the process the word has.
 enum class WordHas { stamp, seal };
 
-// kOwnBits: the bits beside the stamp that may be set in the word of an adopted object. kMark: the
+// kOwnBits: the bits next to the stamp that may be set in the word of an adopted object. kMark: the
 // bits that are always set there. If other data may lie in the word's place, choose bits that are
 // never all set in those data.
 template <Platform P, WordHas kHas, std::uint64_t kOwnBits, std::uint64_t kMark = 0>
@@ -102,7 +102,7 @@ class Adoption {
   // or strange.
   static bool is_unknown(const Word& word) noexcept {
     const std::uint64_t v =
-        word.load(relaxed);  // relaxed: only what the program has ordered counts
+        word.load(relaxed);  // relaxed: the program must have ordered what matters
     return !is_inherited(v) && stamp_in(v) != stamp();
   }
 
@@ -122,8 +122,8 @@ class Adoption {
                  [in_repair](std::uint64_t now) { return stamp_in(now) != in_repair; });
         continue;
       }
-      // relaxed, all: the fork handed on what is in the object, or the object is new. Until this
-      // thread has changed the word, another thread may adopt the object first, and use it during
+      // All relaxed: fork() orders what is in the object, or the object is new. Until this thread
+      // has changed the word, another thread may adopt the object first, and use it during
       // needs_no_repair.
       const bool inherited = is_inherited(v);
       if (owner.is_new(v)) {

@@ -25,10 +25,10 @@
 // Space: a node for each waiter.
 // Destroy is safe right after a signal or broadcast. A waiter that was taken out doesn't touch the
 //   object again, unless it is counted in `passing`, and a waiter that withdraws stays in the list
-//   until it has the latch. destroy() waits for both, as glibc's does, but only until the former
-//   has been woken and has run, and until the latter has had the latch.
-// Fork: in a child nobody waits but a thread whose signal handler forked. The first call that finds
-//   the parent's stamp empties the list, which ends that thread's wait with a spurious wake-up.
+//   until it has the latch. destroy() waits for both, as glibc's does, but only until those
+//   signalled have been woken and have run, and those withdrawing have had the latch.
+// Fork: in a child only the thread that forked, in a signal handler, can be waiting. The first call
+//   that finds the parent's stamp empties the list, which ends its wait with a spurious wake-up.
 #pragma once
 
 #include <cerrno>
@@ -62,9 +62,9 @@ class Condvar {
     bool cancelled = false;  // the mutex is locked; act on the cancellation
   };
 
-  // In place of a mutex's address: its waiters must not wait for each other.
+  // Passed in place of a mutex's address if all waiters must be woken at once.
   static constexpr std::uint64_t kNoRelay = 0;
-  // In place of a priority: use the thread's real-time priority.
+  // Passed in place of a priority: use the thread's real-time priority.
   static constexpr std::uint32_t kOwnPriority = List::kNotAsked;
 
   static bool prepare() noexcept { return Nodes::prepare(); }
@@ -105,7 +105,7 @@ class Condvar {
     if (unlocked) {
       if (const int error = lock(is_awake); error != 0) o.error = error;
     }
-    // relaxed: it came with the gate. 0 if a repair opened the gate, and no relay.
+    // relaxed: published with the gate. 0 if a fork repair opened the gate, not a broadcast.
     if (const Handle relay = node.relay.load(relaxed); exit == Exit::opened && relay != 0) {
       Chain::pass_on(relay);
       Chain::leave(relay);
@@ -115,7 +115,7 @@ class Condvar {
     return o;
   }
 
-  // The same for a thread that nothing can wake: memory for its node is refused, or the object is
+  // The same for a thread that nothing can wake: its node could not be allocated, or the object is
   // the system's. POSIX lets a wait end for no reason, so this one ends soon. Meanwhile others get
   // the mutex, and may give nodes back.
   template <class Sleep, class Unlock, class Lock>
@@ -162,7 +162,7 @@ class Condvar {
   static constexpr std::uint32_t kByPriority = 1u << 31;
 
   using Adopted = Adoption<P, WordHas::seal, 0, kMark>;
-  // For Adoption. relaxed, all: the fork handed on what other threads did.
+  // For Adoption. All relaxed: fork() orders what other threads did.
   struct AdoptedCondvar {
     static constexpr bool kMayBeSystems = false;  // it may be used with mutexes of ours
     Condvar& c;
@@ -200,7 +200,7 @@ class Condvar {
   // Returns whether other threads wait as well.
   bool join_list(Handle me, std::uint64_t mutex, std::uint32_t priority) noexcept {
     Node& node = Nodes::at(me);
-    // relaxed, all: the latch hands the node on.
+    // All relaxed: releasing the latch publishes the node.
     node.mutex.store(mutex, relaxed);
     node.tid.store(P::tid(), relaxed);
     node.relay.store(0, relaxed);
@@ -232,7 +232,7 @@ class Condvar {
     for (Handle h = oldest; h != 0; h = next) {
       Node& node = Nodes::at(h);
       next = node.link.load(relaxed);
-      // A waiter that is alone precedes nobody.
+      // With a single waiter the order doesn't matter.
       const std::uint32_t priority = is_alone ? 0 : List::priority_of(node);
       at_once = at_once || priority != 0 || node.mutex.load(relaxed) == kNoRelay;
       if (!chain.add(h)) continue;
@@ -246,7 +246,7 @@ class Condvar {
   // Returns false if the signalled thread may not run soon, and others wait.
   bool signal_one() noexcept {
     latch();
-    // relaxed, all: the latch orders it. Added before the waiter can subtract.
+    // All relaxed: the latch orders it. Added before the waiter can subtract.
     const bool by_priority = (passing_.fetch_add(1, relaxed) & kByPriority) != 0;
     std::uint32_t highest = 0, gate = 0;
     Handle h;
@@ -329,8 +329,8 @@ class Condvar {
     }
     return sleep_in_relay(node);
   }
-  // Called when the node is out of the list. To wait for the relay is to wait for the mutex, so it
-  // is no cancellation point, and has no deadline but that of a guard.
+  // Called when the node is out of the list. Waiting for the relay counts as waiting for the mutex,
+  // so it is not a cancellation point, and has no timeout except a guard's.
   static Exit sleep_in_relay(Node& node) noexcept {
     for (;;) {
       // acquire: pairs with take_out, open and wake_as_guard.
@@ -349,7 +349,7 @@ class Condvar {
   }
   // Returns false if the gate is no longer v.
   static bool announce_sleep(Node& node, std::uint32_t v) noexcept {
-    // relaxed: it hands nothing on.
+    // relaxed: it publishes nothing.
     return (v & List::kSleeper) != 0 || node.gate.compare_exchange(v, v | List::kSleeper, relaxed);
   }
 

@@ -48,7 +48,7 @@ class Generations {
     }
   }
 
-  // relaxed, all: only the number is handed on. A number is used again only after the release that
+  // All relaxed: only the number is published. A number is used again only after the release that
   // disputed it, because the program has ordered that before the memory could become another lock.
   void dispute(std::uint32_t number) noexcept {
     any_.store(1, relaxed);

@@ -18,27 +18,27 @@
 // Steps of a waiting reader:
 //   1. when its patience is over, it checks kDraining. If that is clear, a writer has the lock or
 //      is about to, and the reader keeps its place in the lock below and waits as long again
-//      If the last check found the same writer, that writer holds the lock for long, and patience
-//      does not help. Then each sleep is eight times as long as the last one, up to ten seconds,
-//      until a check finds another writer or none. Otherwise many readers behind one long write
-//      hold would use up a processor. A reader that wakes up because that writer has left, and must
-//      wait for the next one, has its usual patience again (as_at_first in clock.h). If a reader
-//      sleeps on because it lost a race with the writer's release, those that wait for it are
-//      delayed by at most eight times the time that it has already waited
+//      If the last check found the same writer, that writer holds the lock for a long time, and
+//      patience does not help. Then each sleep is eight times as long as the last one, up to ten
+//      seconds, until a check finds another writer or none. Otherwise many readers behind one long
+//      write hold would use up a processor. A reader that wakes up because that writer has left,
+//      and must wait for the next one, has its usual patience again (as_at_first in clock.h). If a
+//      reader stays asleep because it lost a race with the writer's release, those that wait for it
+//      are delayed by at most eight times the time that it has already waited
 //   2. if kDraining is set, it adds an extra hold, and has the lock
 //   3. only then does it withdraw from the lock below. If it is too late for that, it has the lock
 //      twice, and ends the extra hold
-// Fairness: that of the lock below, until a reader has waited for its patience. Patience grows, so
-//   that readers that hold the lock for long and keep coming don't keep a writer out. A reader that
-//   begins to wait at level L waits 1.5^L times the patience p. A guest raises the level to L + 1,
-//   and the writer that gets in resets it to 0. All readers that begin to wait at one level get in
-//   after the same time, however many they are. So guests of level L get in within a time of p *
-//   1.5^L, and those of level L + 1 start p * 1.5^(L+1) after the first of these. If each holds the
-//   lock for at most H, there is a moment without a guest as soon as p * 1.5^L > 2 H, and the
-//   writer gets in within 13 H + 5 p. A chain of k readers, each waiting for the next, makes
-//   progress after at most 2 p * 1.5^k. A reader that began to wait before an earlier writer got in
-//   counts as one of level 0. Otherwise each writer's level would begin where the last one's ended,
-//   and readers that meet at a barrier again and again, while they hold the lock, would wait for
+// Fairness: that of the lock below, until a reader's patience has run out. Patience grows, so that
+//   a stream of long-held read locks can't starve a writer. A reader that begins to wait at level L
+//   waits 1.5^L times the patience p. A guest raises the level to L + 1, and the writer that gets
+//   in resets it to 0. All readers that begin to wait at one level get in after the same time,
+//   however many they are. So guests of level L get in within a time of p * 1.5^L, and the first
+//   guest of level L + 1 gets in p * 1.5^(L+1) after the first of level L. If each holds the lock
+//   for at most H, there is a moment without a guest as soon as p * 1.5^L > 2 H, and the writer
+//   gets in within 13 H + 5 p. A chain of k readers, each waiting for the next, makes progress
+//   after at most 2 p * 1.5^k. A reader that began to wait before an earlier writer got in counts
+//   as one of level 0. Otherwise each writer's level would begin where the last one's ended, and
+//   readers that meet at a barrier again and again, while they hold the lock, would wait for
 //   minutes.
 // Real-time policies: POSIX makes a reader with such a policy wait for a writer of equal or higher
 //   priority, however long that writer waits. So such a writer sets kUrgent together with
@@ -75,26 +75,26 @@ class Guests {
     Frame& f;
 
     void begin() const noexcept {
-      // relaxed: only the writer whose turn it is changes kDraining, and the turn hands on what
-      // earlier writers did.
+      // relaxed: only the writer whose turn it is changes kDraining, and its turn synchronises it
+      // with earlier writers.
       if (P::reader_patience() == 0 || (f.contract.load(relaxed) & Word::kDraining) != 0) return;
       // The system call is cheap compared with the wait for readers that follows. As in all locks,
       // priorities count only where threads sleep.
       const std::uint32_t priority = W::kParks ? P::priority_of(P::tid()) : 0;
       if (priority != 0) P::note_waiting_priority(&f, priority, false);
-      // release: hands on what earlier writers did; pairs with enter.
+      // release: republishes what earlier writers did; pairs with enter.
       f.contract.fetch_or(Word::kDraining | (priority != 0 ? Word::kUrgent : 0), release);
     }
     void gave_up() const noexcept {
       if ((f.contract.load(relaxed) & Word::kDraining) == 0) return;  // relaxed: as in begin
-      // relaxed: it hands nothing on, since the next writer gets everything with its turn.
+      // relaxed: nothing to publish; the next writer synchronises through the lock below.
       f.contract.fetch_and(~Word::kOfDrain, relaxed);
     }
   };
 
   // Returns the level at which a reader begins to wait.
   static std::uint64_t level(const Frame& f) noexcept {
-    return Word::level_in(f.contract.load(relaxed));  // relaxed: it only decides times
+    return Word::level_in(f.contract.load(relaxed));  // relaxed: affects timing only
   }
   // Returns the caller's deadline (nullptr for none), with the patience of that level.
   static Deadline with_patience(const Deadline* deadline, std::uint64_t level) noexcept {
@@ -110,7 +110,7 @@ class Guests {
    public:
     // Called after a recheck that found no waiting writer, by a reader with that patience.
     void looked(const Frame& f, std::uint64_t patience) noexcept {
-      const std::uint32_t now = f.writer.load(relaxed);  // relaxed: it only decides times
+      const std::uint32_t now = f.writer.load(relaxed);  // relaxed: affects timing only
       const bool same = now != 0 && now == writer_ && patience < kLongest;
       writer_ = now;
       longer_ = same ? std::min(kTimes * std::max(longer_, patience), kLongest) : 0;

@@ -4,7 +4,7 @@
 // reads more locks at once gets its own hash table (Kyoto Cabinet holds over a thousand).
 //
 // Invariants: the entries in use come first. So the thread holds nothing if entry 0 is empty, and
-//   the fast paths look at only one or two words.
+//   the fast paths load only one or two words.
 //   If an entry ends before a later one, it leaves a gap (kGone) until the later ones have ended,
 //   or until it is filled again. The table gets only what finds the four entries filled.
 // Signals: a handler may lock while this code is interrupted.

@@ -1,10 +1,10 @@
 // The part of the POSIX contract that mutex algorithms lack: the owner, the kinds of mutexes that
 // depend on it, and fork. It wraps any MutexCore, which is called "the lock below" here.
 //
-// Idea: a normal or adaptive mutex is the lock below with the owner's id stored beside it.
+// Idea: a normal or adaptive mutex is the lock below with the owner's id stored next to it.
 //   Recursive and errorcheck mutexes compare that id with the caller's first. Only the owner can
 //   find its own id there, so the comparison needs no memory order.
-// State: owner, again (how often it was locked recursively), and the contract word:
+// State: `owner`, `again` (the recursion count), and the contract word:
 //
 //     bits 31..63  the seal of the process that adopted the mutex (adoption.h); 0 in fresh memory
 //     bit   2      kMark: always set once it is adopted
@@ -13,7 +13,7 @@
 //   The word of an adopted plain mutex is its seal and kMark, so one comparison recognises it. A
 //   robust or priority-inheriting mutex stays glibc's, and while it is held it has a pointer there:
 //   to the list of its owner's mutexes, with a flag in bit 0. No such pointer has kMark, so the
-//   comparison never takes such a mutex for ours, although it does not look at the kind.
+//   comparison never takes such a mutex for ours, although it does not check the kind.
 // Stages: fast_lock, slow_lock, fast_unlock, slow_unlock; rw_contract.h has the table of levels.
 // Invariants: the owner is set after the lock below is acquired, and cleared before it is released.
 // Fork: a hold stays in the child. It belongs to the calling thread if the thread that forked had
@@ -41,7 +41,7 @@
 
 namespace lockswap {
 
-// A plain mutex's contract word in the process in which this thread last looked up its id.
+// A plain mutex's contract word in this process, cached when the thread looked up its id.
 struct MutexSelf {
   std::uint64_t plain;
 };
@@ -57,18 +57,18 @@ class MutexContract {
 
   // --- whether the object is ours: called first for objects that are not known to be ours
 
-  // Decides by the kind, and by what was decided when the object began. Returns false if the object
-  // is glibc's. relaxed: the word does not change before the object ends.
+  // Decides by the kind, and by what was decided when the mutex was initialised. Returns false if
+  // it is glibc's. relaxed: the word does not change before the mutex is destroyed.
   static bool is_ours(const Frame& f) noexcept {
     return (f.kind & mutex_kind::kGlibcs) == 0 && f.contract.load(relaxed) != kSystemsWord;
   }
 
-  // Returns false if the object is glibc's, perhaps because it has just begun as one.
+  // Returns false if the object is glibc's, perhaps because it has just been initialised as one.
   static bool adopt(Frame& f) noexcept { return Adopted::adopt(f.contract, AdoptedMutex{f}); }
   static bool is_adopted(const Frame& f) noexcept { return Adopted::is_done(f.contract); }
 
-  // Called by pthread_mutex_init before the bytes are zeroed. They may be anything, also a mutex
-  // that was never destroyed.
+  // Called by pthread_mutex_init before the bytes are zeroed. They may be anything, including a
+  // mutex that was never destroyed.
   static void before_init(Frame& f) noexcept {
     if constexpr (BlockCore<Core>) f.core.before_init();
   }
@@ -76,7 +76,7 @@ class MutexContract {
   // else may use yet.
   static void begin(Frame& f) noexcept {
     const std::uint64_t ours = P::seal() | kMark | our_kind(f);
-    // relaxed: the program hands the object on.
+    // relaxed: publishing the object is the program's job.
     f.contract.store(P::begins_systems() ? kSystemsWord : ours, relaxed);
   }
 
@@ -134,7 +134,7 @@ class MutexContract {
     const std::uint64_t plain = f.contract.load(acquire) & ~std::uint64_t{kKinds};
     return P::is_seal(plain - kMark) && has_id_at(plain) ? P::tid_if_known() : 0;
   }
-  // Returns whether the mutex checks its owner, and that is the thread with this id.
+  // Returns whether this is an owner-checking mutex held by the thread with this id.
   static bool is_owned(const Frame& f, std::uint32_t me) noexcept {
     return is_mine(f, me) && kind_in(f) != 0;
   }
@@ -213,7 +213,7 @@ class MutexContract {
   // nobody may use it afterwards.
   static int destroy(Frame& f) noexcept {
     if (!is_adopted(f)) {
-      // For memory that never was a mutex: glibc counts users in that place.
+      // Memory that never was a mutex of ours: in glibc's mutexes `again` is __nusers.
       if (Adopted::is_unknown(f.contract) && (f.contract.load(relaxed) == 0 || !P::is_shared(&f)))
         return end(f, f.again.load(relaxed) != 0);
       adopt(f);
@@ -260,7 +260,7 @@ class MutexContract {
     return 0;
   }
 
-  // Returns glibc's kind, as the contract word has it.
+  // Translates glibc's kind into the contract word's encoding.
   static std::uint64_t our_kind(const Frame& f) noexcept {
     const std::uint32_t type = f.kind & mutex_kind::kType;
     return type == mutex_kind::kRecursive    ? kRecursive

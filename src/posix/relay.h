@@ -5,7 +5,7 @@
 // Idea: if all were woken at once, they would only queue up for the mutex (a thundering herd). So
 //   the broadcast wakes the first, and each wakes the next once it has the mutex, which the next
 //   one must wait for anyway. But the one whose turn it is may never run, because it is in a signal
-//   handler, or another thread keeps it from its processor. Therefore
+//   handler, or it has been preempted. Therefore
 //   - a thread that opens nodes goes on until it has woken a thread that slept: only a thread that
 //     sleeps in the kernel is certain to be in no handler;
 //   - the broadcast also wakes the last one, without opening its node, as the guard. The guard
@@ -14,13 +14,13 @@
 // State: nodes in a chain by `link`, from the first. The first node has
 //
 //     left   the next node to be opened; 0: none; kNotMade: the broadcast is still making the chain
-//     users  the number of members that have not left, plus kMaking while the broadcast is at it
+//     users  the number of members that have not left, plus kMaking until the chain is made
 //
 // Invariants: the chain does not change once it is made. The last user gives all its nodes back
 //   together, so any member may walk along it and open any node at any time. Opening a node twice
 //   does nothing.
-// Fork: the other members never leave in a child, and the nodes are lost, as are all that a thread
-//   of the parent was using. A member that forked in a signal handler wakes up at its deadline.
+// Fork: the other members never leave in a child, and the nodes leak, like all that other threads
+//   of the parent were using. A member that forked in a signal handler wakes up at its deadline.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class Relay {
 
  public:
   // How long a member that is awake waits without progress before it opens all nodes. A few time
-  // slices, so that a runner without a processor does not set off the herd.
+  // slices, so that one preempted member does not trigger a thundering herd.
   static constexpr std::uint64_t kPatience = 4'000'000;  // ns
 
   // --- called by a broadcast
@@ -52,7 +52,7 @@ class Relay {
   bool add(Handle h) noexcept {
     Node& node = Nodes::at(h);
     const bool is_first = first_ == 0;
-    // relaxed, all: take_out publishes them to the node's thread.
+    // All relaxed: take_out publishes them to the node's thread.
     node.relay.store(is_first ? h : first_, relaxed);
     if (is_first) {
       node.left.store(kNotMade, relaxed);
@@ -66,7 +66,7 @@ class Relay {
   }
   // Called after add, when the node is out of the list.
   void link(Handle h) noexcept {
-    Nodes::at(h).link.store(0, relaxed);  // relaxed, and the next line's: start hands them on
+    Nodes::at(h).link.store(0, relaxed);  // relaxed, also below: published by start
     if (last_ != 0) {
       Nodes::at(last_).link.store(h, relaxed);
       const bool differs = Nodes::at(last_).mutex.load(relaxed) != Nodes::at(h).mutex.load(relaxed);
@@ -96,7 +96,7 @@ class Relay {
     Node& f = Nodes::at(first);
     Handle h = f.left.load(acquire);  // acquire: pairs with start
     while (h != 0 && h != kNotMade) {
-      const Handle next = Nodes::at(h).link.load(relaxed);  // relaxed: as the line above
+      const Handle next = Nodes::at(h).link.load(relaxed);  // relaxed: `left` acquired it
       // relaxed: the first load acquired the links.
       if (!f.left.compare_exchange(h, next, relaxed)) continue;
       if (List::open(Nodes::at(h))) return;
@@ -110,12 +110,12 @@ class Relay {
   // Called if the progress stayed at `seen` for the whole patience: opens all nodes, the caller's
   // included.
   static void rescue(Handle first, Handle seen, Node& own) noexcept {
-    // A chain that is not made yet has no guard. This thread may see it so after it has been made.
+    // A chain that is not made yet has no guard. This thread may read kNotMade even later.
     for (Handle h = seen != kNotMade ? first : 0; h != 0; h = Nodes::at(h).link.load(relaxed))
       List::open(Nodes::at(h));
     List::open(own);
   }
-  // The caller does not look at the relay any more. The last one gives the nodes back.
+  // The caller does not use the relay any more. The last one gives the nodes back.
   static void leave(Handle first, std::uint32_t uses = 1) noexcept {
     // acquire and release: pair with each other, so nobody uses the nodes any more.
     if (Nodes::at(first).users.fetch_sub(uses, acq_rel) != uses) return;

@@ -41,7 +41,7 @@ class RwAdoption {
   // (registry/policy_ops.h).
   static bool adopt_unused(Frame& f) noexcept {
     std::uint64_t unused = 0;
-    // relaxed: the object is new; nothing in it is handed on.
+    // relaxed: the object is new; there is nothing to publish.
     return f.contract.compare_exchange(unused, new_generation(f) | P::process(), relaxed);
   }
 

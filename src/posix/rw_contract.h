@@ -1,11 +1,11 @@
 // The part of the POSIX contract that reader-writer locks lack: recursive reads, release by another
-// thread, EDEADLK, and fork. It wraps any lock with the members of bravo.h or unbiased.h, which is
-// called "the lock below" here.
+// thread, EDEADLK, and fork. It wraps any lock with the members of bravo.h or unbiased.h, the "lock
+// below" (the underlying lock).
 //
 // Why: phase-fair and task-fair locks let a reader wait behind a waiting writer. A thread that
 //   holds a lock for reading, and reads it again while a writer waits, would wait for itself.
-//   glibc's default lock admits that read, and programs rely on it. Programs also release a read
-//   hold in another thread than the one that acquired it.
+//   glibc's default lock admits that read, and programs rely on it. Programs also release read
+//   locks from a thread other than the one that acquired them.
 // Idea: a thread records its read holds (holds.h). The record admits a recursive read, which does
 //   not touch the lock below (extra_holds.h). A release by a thread that has no record marks the
 //   lock, and records of a marked lock are ignored (marked.h).
@@ -13,9 +13,10 @@
 // Parts: rw_adoption.h has adoption and fork, extra_holds.h recursion, guests.h readers that other
 //   readers wait for, marked.h marked locks, rw_writer.h writers. Readers and the stages are here.
 //
-// Stages: the same two on every level. A fast stage makes no call and needs no stack frame. It
-//   either completes, or returns what the slow stage needs to continue. A level without a fast
-//   stage has the plain name (read_arrive, read_unlock, write_lock, write_unlock, lock, unlock).
+// Stages: every level has a fast and a slow path. A fast stage makes no call and needs no stack
+//   frame. It either completes, or returns what the slow stage needs to continue. A level without a
+//   fast stage has the plain name (read_arrive, read_unlock, write_lock, write_unlock, lock,
+//   unlock).
 //
 //     level and file        fast acquire      slow acquire      fast release      slow release
 //     rwlock, reading
@@ -161,7 +162,7 @@ class RwContract {
     Holds<P>& holds = P::template local<Holds<P>>();
     const typename Holds<P>::Use use(holds);
     if (Word::generations().any_disputed() && holds.is_alone()) [[unlikely]] {
-      // A record of a disputed generation belongs to a marked lock, or to one that has ended.
+      // Records of a disputed generation are stale: their lock is marked, or was destroyed.
       holds.forget_if([&](const HoldRecord& h) {
         return h.key != f.key() && Word::generations().is_disputed(Word::generation_in(h.stamp));
       });
@@ -273,8 +274,8 @@ class RwContract {
   static void destroy(Frame& f) noexcept {
     if (!adopted(f)) return before_init(f);
     bool ended = false;
-    // Not while others wait: they need the release, as under glibc. Nor may memory that was no
-    // lock, and has this thread's id by chance, look like its hold.
+    // Not while others wait: they need the release, as under glibc. And garbage that happens to
+    // contain this thread's id must not be mistaken for a write lock held by it.
     if (is_own_write(f) && Lock::needs_no_repair(f, true)) {
       write_unlock(f);
       ended = true;
@@ -283,7 +284,7 @@ class RwContract {
       slow_unlock(f);
     // relaxed: usually only this thread looks at it.
     if (ended) f.contract.fetch_or(Word::kEnded, relaxed);
-    // Without a dispute the mark bit is garbage: no thread has set it.
+    // If the generation isn't disputed, the mark bit is leftover garbage.
     if (is_marked(f) &&
         Word::generations().may_be_disputed(Word::generation_in(Word::stamp_of(f)))) {
       for (unsigned round = 0; f.core.has_writer() && f.writer.load(relaxed) == 0; ++round) {
@@ -293,8 +294,8 @@ class RwContract {
     if constexpr (EndingCore<Core>) f.core.destroy();
   }
 
-  // Called by pthread_rwlock_init before the bytes are zeroed. They may be anything, also a lock
-  // that was never destroyed.
+  // Called by pthread_rwlock_init before the bytes are zeroed. They may be anything, including a
+  // lock that was never destroyed.
   static void before_init(Frame& f) noexcept {
     if constexpr (BlockCore<Core>) f.core.before_init();
   }
@@ -377,9 +378,8 @@ class RwContract {
         continue;
       }
       if (Lock::read_withdraw(f, a)) return Entry::guest;
-      // The reader holds the lock twice. If there is no extra hold left to release, another thread,
-      // which released a hold that was not its own, has taken this one for it, and left its own
-      // behind.
+      // The reader holds the lock twice. If there is no extra hold left to release, a cross-thread
+      // release consumed this one instead of the one it meant, which is still there.
       if (!Extra::release_one(f)) MarkedLock::release_any(f);
       return Entry::below;
     }

@@ -10,8 +10,8 @@
 //     kSignalled     is out of the list, goes on    -
 //     kChained       is out, waits for the relay    another member of the relay (relay.h): kOpen
 //     kOpen          is out, goes on                -
-//   kSleeper is set beside kQueued or kChained while the thread sleeps, and kGuard beside kChained
-//   for the guard of a relay.
+//   kSleeper is set with kQueued or kChained while the thread sleeps, and kGuard with kChained for
+//   the guard of a relay.
 //
 // Invariants: only the holder of the latch changes the list. It has the nodes with kQueued or
 //   kWithdrawing; a child's repair opens those that its parent left (drop_all). A thread that
@@ -67,7 +67,7 @@ class WaiterList {
   // caller has the latch, and with unlatch.
   bool at_rest() const noexcept { return head_.load(acquire) == 0 && latch_.load(acquire) == 0; }
 
-  // For a forked child. relaxed, all: the fork handed on what other threads did.
+  // For a forked child. All relaxed: fork() orders what other threads did.
   bool needs_no_repair() const noexcept { return (head() | latch_.load(relaxed)) == 0; }
   // Opens all nodes. One of them may belong to the thread that forked, in a signal handler that
   // interrupted its wait, which then ends spuriously. Whatever another thread was doing to the list

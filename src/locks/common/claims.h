@@ -1,6 +1,6 @@
 // A lock's promises about the order of its threads, in a form that tests can check. Each lock
 // states them once, as `kClaims`; combinators pass them on or withdraw them; the registry prints
-// them, exploration checks them.
+// them, the model checker checks them.
 #pragma once
 
 namespace lockswap {
@@ -8,19 +8,19 @@ namespace lockswap {
 struct Claims {
   // A reader that has arrived sees at most one writer's section begin or go on before its own.
   bool phase_fair = false;
-  // Writers that do not give up (neither try nor timed) enter in the order in which they arrived.
+  // Writers, except trylock and timed ones, enter in the order in which they arrived.
   bool fifo_writers = false;
   // The same in the sense of Lamport's "first come, first served" (CACM 17, 1974): before each
   // writer that begins its acquisition after they have arrived. One that has begun already may
-  // still pass them, since it has looked at the lock.
+  // still overtake them, since it has already checked the lock.
   bool fcfs_writers = false;
-  // A reader that waits, without a deadline or with patience left, gets in beside no other reader.
+  // A waiting reader, untimed or with patience left, enters alongside no other reader.
   bool readers_exclude = false;
-  // Writers that sleep in the same wait queue get in in the order in which they fell asleep, unless
-  // a signal or a poll of its own woke one. (A writer that never slept may get in before them.)
+  // Writers that sleep in the same wait queue enter in the order in which they fell asleep, unless
+  // a signal or a recheck of its own woke one. (A writer that never slept may enter before them.)
   bool sleepers_in_order = false;
-  // A reader that has waited for LOCKSWAP_HANDOVER_US, and sleeps as a writer leaves, is in before
-  // the next writer, unless a try, a deadline or P::take_back() comes between.
+  // A reader that has waited for LOCKSWAP_HANDOVER_US, and sleeps as a writer leaves, enters before
+  // the next writer, unless a trylock, a deadline or P::take_back() comes between.
   bool sleeping_readers_next = false;
 };
 // A thread has arrived by the first read-modify-write of its acquisition.

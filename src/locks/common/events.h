@@ -43,10 +43,10 @@ enum class Event : std::uint8_t {
 // A place where events are counted.
 template <class Count>
 concept EventCounter = requires(const void* object, Event event, std::uint64_t n) {
-  // Whether it ever counts, and whether it does in this process.
+  // Whether it ever counts events, and whether it does so in this process.
   requires std::same_as<decltype(Count::kCounts), const bool>;
   { Count::is_on() } -> std::same_as<bool>;
-  // The counter of slow stages. Counters that share it share the code of these stages, too.
+  // The counter for slow paths. Counters that share it share the code of these paths, too.
   typename Count::Slow;
   // Records one event, or n of them, on the object. Thread-safe; imposes no ordering.
   Count::on(object, event);

@@ -3,19 +3,19 @@
 //
 // Steps of the head waiter:
 //   1. it sets kHeadSleeps and sleeps on the word. A release that finds kHeadSleeps clears it and
-//      wakes the head waiter, which takes the lock if that isn't busy
-//   2. if it is woken and another thread was faster, it backs off before it asks to be woken again:
-//      the lock is hot
+//      wakes the head waiter, which takes the lock unless that is busy
+//   2. if it is woken and another thread was faster, it backs off before it asks to be woken again,
+//      because the lock is contended
 //   3. after LOCKSWAP_HANDOVER_US it requests a hand-off: it sets kHandOff, and sleeps again
-//   No thread can have bypassed the head waiter of a mutex that no release has woken yet, so that
-//   one sleeps for longer first, because short timers are expensive (kUnpassed). A lock with
-//   readers knows when it was handed off last: a head waiter that waits for readers requests a
-//   hand-off at once if that is long enough ago.
-// Steps of a thread with a real-time policy: it takes the lock whenever that isn't busy, even if it
-//   is reserved for the head waiter. Else it becomes the head waiter if there is none, or sets
+//   Until a release has woken a mutex's head waiter, nobody can have bypassed it. So its first
+//   sleep is longer, because short timers are expensive (kUnpassed). A lock with readers knows when
+//   it was handed off last: a head waiter that waits for readers requests a hand-off at once if
+//   that is long enough ago.
+// Steps of a thread with a real-time policy: it takes the lock unless that is busy, even if it is
+//   reserved for the head waiter. Else it becomes the head waiter if there is none, or sets
 //   kRealTime and kHandOff and sleeps on the word. Policies may change, so a thread asks for its
-//   own whenever it is about to sleep. Having been woken it sets kRealTime again as it takes the
-//   lock or gives up, since others may sleep on, the head waiter among them.
+//   own whenever it is about to sleep. Having been woken, it sets kRealTime again as it takes the
+//   lock or times out, because others may still be asleep, including the head waiter.
 #pragma once
 
 #include <algorithm>
@@ -38,9 +38,9 @@ class EventualHead : protected EventualFlags<P, Layout> {
       Flags::kWaking, Flags::needs_waker;
   using typename Flags::Value;
 
-  static constexpr std::uint32_t kWordChannel = 1;   // on the word: the head, real-time waiters
+  static constexpr std::uint32_t kWordChannel = 1;   // on the word: the head and real-time waiters
   static constexpr std::uint32_t kQueueChannel = 1;  // on `wakes`: queued threads
-  static constexpr std::uint32_t kAgainChannel = 4;  // the same, of those that were woken and lost
+  static constexpr std::uint32_t kAgainChannel = 4;  // the same, if woken before in vain
 
   // Called by the thread that has set kHasHead. Returns true if it has the lock, false if the
   // deadline has passed.
@@ -50,14 +50,14 @@ class EventualHead : protected EventualFlags<P, Layout> {
     for (;;) {
       check_word();
       const std::uint32_t priority = own_priority();
-      if (priority != 0) request.make();  // at once, as a real-time waiter that isn't the head
+      if (priority != 0) request.make();  // at once, like a real-time waiter that isn't the head
       if (prepare_to_sleep(request.is_made(), priority, keeps)) return true;
       keeps |= flag_for(priority);
       const bool woken = sleep_as_head(request.sleeps_until(deadline));
       if (take_as_head(keeps)) return true;
       if (woken) {
         request.lost();
-        // A real-time waiter doesn't back off: others may sleep on, and it says so as it sleeps.
+        // A real-time waiter doesn't back off: for others asleep it sets kRealTime as it sleeps.
         if (W::kParks && !request.is_made() && keeps == 0) back_off_until(request.backs_off());
         continue;
       }
@@ -66,7 +66,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
     }
   }
 
-  // Called by a thread with a real-time policy. Returns what wait_as_head does.
+  // Called by a thread with a real-time policy. Returns like wait_as_head.
   [[gnu::noinline]] bool wait_as_real_time(const Deadline* deadline) noexcept {
     Value keeps = 0;  // kRealTime, once it has slept
     unsigned rechecks = 0;
@@ -84,7 +84,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
           break;
       }
       const auto may_go_on = [](Value now) { return head_may_take(now) || (now & kRealTime) == 0; };
-      // Like queued threads it rechecks: another waiter that was woken may have been stopped.
+      // Like queued threads it rechecks: another waiter that was woken may have been preempted.
       const Deadline until = within(deadline, recheck_after(rechecks));
       // relaxed: the compare-exchange that takes the lock acquires.
       const bool woken = W::sleep(word_, relaxed, 0, kWordChannel, &until, may_go_on);
@@ -94,7 +94,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
     }
   }
 
-  // What a waiting thread has become when it has looked at the word; nobody: it has given up.
+  // The role of a waiter that has rechecked the word; nobody: it has timed out.
   enum class Next : std::uint8_t { holder, head, real_time_waiter, sleeper, nobody };
 
   static bool has_passed(const Deadline* deadline) noexcept {
@@ -107,14 +107,14 @@ class EventualHead : protected EventualFlags<P, Layout> {
     return 0;
   }
   static bool is_real_time() noexcept { return own_priority() != 0; }
-  // Returns whether a reader of that priority has to wait, because a sleeping writer's is as high.
+  // Returns whether a reader of that priority must wait because a sleeping writer's isn't lower.
   bool is_behind(Value v, std::uint32_t priority) const noexcept {
     return priority != 0 && (v & kRealTime) != 0 && P::waiting_priority(&word_) >= priority;
   }
 
   // Returns how long a thread sleeps until it rechecks whether the lock is reserved for a thread
-  // that doesn't come. While the holder stays in, rechecks find nothing, so each sleep after the
-  // second one is four times as long as the one before, up to kLongestRecheck. A stopped thread
+  // that doesn't come. While the lock stays held, rechecks find nothing, so each sleep after the
+  // second one is four times as long as the previous one, up to kLongestRecheck. A preempted thread
   // therefore delays the others for at most a few times as long as they have waited already.
   static std::uint64_t recheck_after(unsigned rechecks) noexcept {
     constexpr unsigned kMostFourfold = 3;
@@ -127,17 +127,17 @@ class EventualHead : protected EventualFlags<P, Layout> {
   }
   // Sleeps until `end`; no wake-up ends that earlier.
   void back_off_until(const Deadline& end) noexcept {
-    // relaxed: it hands nothing on.
+    // relaxed: it acquires nothing.
     W::sleep(wakes_, relaxed, 0, kNobodysChannel, &end, [](std::uint32_t) { return false; });
   }
 
   // Must be called by a thread that has the lock. Returns true if a queued thread has to be woken
-  // after the release, false if the word has changed, which v then shows.
+  // after the release, or false and the new value in v if the word has changed.
   bool designate_waker(Value& v) noexcept {
-    // acquire: pairs with the update in take_place that counted a waiter. A thread that was
+    // acquire: pairs with the RMW in take_place that counted a waiter. A thread that was
     // counted has loaded `wakes` before the next line.
     if (!word_.compare_exchange(v, v | kWaking, acquire)) return false;
-    // release: a thread that finds it changed finds kWaking, too; pairs with wait_in_queue.
+    // release: a thread that sees the change sees kWaking, too; pairs with wait_in_queue.
     wakes_.fetch_add(1, release);
     v |= kWaking;
     return true;
@@ -169,10 +169,10 @@ class EventualHead : protected EventualFlags<P, Layout> {
   // hand-off, if no thread has bypassed it. On a virtual machine a sleep whose timer is due before
   // the next tick was measured to cost 5 us more.
   static constexpr std::uint64_t kUnpassed = 8;
-  static constexpr Value kRequests = kRealTime | kHandOff;  // of a real-time waiter
+  static constexpr Value kRequests = kRealTime | kHandOff;  // flags of a real-time waiter
   static constexpr int kStampShift = 10;  // stamps count in 1024 ns, and wrap after an hour
 
-  // The head waiter's request of a hand-off: when it is due, and what follows when it was made.
+  // The head waiter's request of a hand-off: when it is due, and what happens once it is made.
   class Request {
    public:
     Request(const EventualHead& head, const Deadline* deadline) noexcept {
@@ -188,8 +188,8 @@ class EventualHead : protected EventualFlags<P, Layout> {
     // Returns when a sleep ends if no wake-up ends it earlier.
     Deadline sleeps_until(const Deadline* deadline) const noexcept {
       if (!is_made_) return was_passed_ ? due_ : unpassed_;
-      // Queued threads recheck: a woken real-time waiter may have been stopped, and so may a reader
-      // for whose phase this one waits.
+      // Queued threads recheck: a woken real-time waiter may have been preempted, and so may a
+      // reader whose phase this one waits for.
       return within(deadline, kRechecks ? recheck_after(rechecks_) : 0);
     }
     // Called when it was woken and another thread was faster.
@@ -198,14 +198,14 @@ class EventualHead : protected EventualFlags<P, Layout> {
       in_same_phase_ = false;
       rechecks_ = 0;
     }
-    // Returns until when it then backs off. The time until its request is due keeps running.
+    // Returns the end of its backoff. The time until its request is due keeps running.
     Deadline backs_off() noexcept {
       const Deadline end = within(&due_, backoff_);
       backoff_ = std::min(2 * backoff_, kLongestBackoff);
       return end;
     }
-    // Called when a sleep has ended by itself. Returns true if a phase of readers has to end: there
-    // were two such sleeps in a row, as the phase may have begun just before the first one ended.
+    // Called when a sleep has timed out. Returns true if a phase of readers has to end, which takes
+    // two such timeouts in a row: the phase may have begun just before the first.
     bool timed_out() noexcept {
       const bool ends_phase = is_made_ && in_same_phase_;
       in_same_phase_ = is_made_;
@@ -225,12 +225,12 @@ class EventualHead : protected EventualFlags<P, Layout> {
     Deadline due_, unpassed_;
   };
 
-  // Returns how long it is until the lock may be handed off again. If the lock has no room for the
-  // time of its last hand-off, each head waiter waits for the whole time.
+  // Returns the time until the lock may be handed off again. If the lock does not record its last
+  // hand-off, each head waiter waits for the whole time.
   std::uint64_t rest_of_ration() const noexcept {
     if constexpr (kHasReaders) {
-      // relaxed: the update that set kHasHead has acquired (take_place, recheck). The one in
-      // wait_as_real_time has not: that thread requests at once.
+      // relaxed: the RMW that set kHasHead was an acquire (take_place, recheck), except that of
+      // wait_as_real_time, which requests at once and doesn't use the value.
       const std::uint32_t last = more_.handed_off.load(relaxed);
       if (last == 0) return 0;
       const std::uint64_t since = std::uint64_t{stamp() - last} << kStampShift;
@@ -242,14 +242,14 @@ class EventualHead : protected EventualFlags<P, Layout> {
   static std::uint32_t stamp() noexcept {
     return std::max<std::uint32_t>(static_cast<std::uint32_t>(P::now() >> kStampShift), 1);
   }
-  // Returns whether only readers keep the head waiter out. More of them come in until it requests a
-  // hand-off, and one that is in may not be running. (A writer would wake the head waiter as it
-  // leaves.)
+  // Returns whether only readers keep the head waiter out. More of them enter until it requests a
+  // hand-off, and a holder may not be running. (A writer would wake the head waiter when it
+  // releases the lock.)
   bool waits_for_readers() const noexcept {
-    const Value v = word_.load(relaxed);  // it decides nothing but times
+    const Value v = word_.load(relaxed);  // affects timing only
     return (v & kLocked) == 0 && (v & Layout::kReaders) != 0;
   }
-  // Called by a writer with a real-time policy that has found v and is about to sleep.
+  // Called by a writer with a real-time policy that has read v and is about to sleep.
   void note_priority(std::uint32_t priority, Value v) noexcept {
     if constexpr (kHasReaders) {
       if (priority != 0) P::note_waiting_priority(&word_, priority, (v & kRealTime) != 0);
@@ -263,24 +263,24 @@ class EventualHead : protected EventualFlags<P, Layout> {
     Value v = word_.load(relaxed);  // the compare-exchanges decide
     for (;;) {
       if (head_may_take(v)) {
-        // Even past the head waiter, which requests again. acquire: as in take_as_head.
+        // Even ahead of the head waiter, which repeats its request. acquire: as in take_as_head.
         const Value next = (v & ~(kHandOff | kFailedTries)) | kLocked | keeps;
         if (word_.compare_exchange(v, next, acquire)) return Next::holder;
       } else if (late) {
         return Next::nobody;
       } else if ((v & kHasHead) == 0) {
-        // relaxed: nothing is handed on. The lock is busy, so its release finds the head waiter.
+        // relaxed: publishes nothing. The lock is busy, so its release finds the head waiter.
         if (word_.compare_exchange(v, v | kHasHead | keeps, relaxed)) return Next::head;
       } else {
         note_priority(own_priority(), v);
-        // relaxed: nothing is handed on.
+        // relaxed: publishes nothing.
         if ((v & kRequests) == kRequests || word_.compare_exchange(v, v | kRequests, relaxed))
           return Next::real_time_waiter;
       }
     }
   }
 
-  // Returns false if nobody has woken it until then.
+  // Returns false if nobody has woken it by then.
   bool sleep_as_head(const Deadline& until) noexcept {
     const auto may_go_on = [](Value v) {
       return head_may_take(v) || (W::kParks && (v & kHeadSleeps) == 0);
@@ -288,18 +288,18 @@ class EventualHead : protected EventualFlags<P, Layout> {
     // relaxed: take_as_head acquires.
     return W::sleep(word_, relaxed, 0, kWordChannel, &until, may_go_on);
   }
-  // Takes the lock if the head waiter may. `keeps`: flags that it sets beside.
+  // Takes the lock if the head waiter may. `keeps`: flags to set in the same RMW.
   bool take_as_head(Value keeps) noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
     while (head_may_take(v)) {
       const bool handed_off = (v & kHandOff) != 0;
       if constexpr (kHasReaders) {
-        // Before the update, right after which there may be a new head waiter. relaxed: the update
-        // is a release for it.
+        // Before the CAS, right after which there may be a new head waiter. relaxed: published by
+        // the release in the CAS below.
         if (handed_off) more_.handed_off.store(stamp(), relaxed);
       }
-      // acquire: pairs with the releases of those that had the lock. release: pairs with the
-      // acquire of the next head waiter (take_place, recheck), for the time above.
+      // acquire: pairs with the releases of earlier holders. release: publishes the time above;
+      // pairs with the acquire of the next head waiter (take_place, recheck).
       const Value next = (v & ~kOfHead) | kLocked | keeps;
       if (!word_.compare_exchange(v, next, kHasReaders ? acq_rel : acquire)) continue;
       if (handed_off) {
@@ -319,7 +319,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
     }
   }
 
-  // Sets the flags of a head waiter that sleeps. Returns true if it has the lock instead.
+  // Sets the flags of a head waiter that sleeps. Returns true if it got the lock instead.
   bool prepare_to_sleep(bool requests, std::uint32_t priority, Value keeps) noexcept {
     const Value flags =
         (requests ? kHandOff : 0) | (W::kParks ? kHeadSleeps : 0) | flag_for(priority);
@@ -330,16 +330,16 @@ class EventualHead : protected EventualFlags<P, Layout> {
         v = word_.load(relaxed);
       } else {
         note_priority(priority, v);
-        // relaxed: nothing is handed on.
+        // relaxed: publishes nothing.
         if ((v & flags) == flags || word_.compare_exchange(v, v | flags, relaxed)) return false;
       }
     }
   }
-  // Ends a phase of readers, which still come in for as long as it lasts.
+  // Ends a phase of readers, in which more of them would enter.
   void end_phase() noexcept {
     if constexpr (Layout::kPhase != 0) {
       Value v = word_.load(relaxed);  // the compare-exchange decides
-      // relaxed: the phase hands nothing on.
+      // relaxed: the phase publishes nothing.
       while ((v & Layout::kPhase) != 0 &&
              !word_.compare_exchange(v, v & ~Layout::kPhase, relaxed)) {}
     }

@@ -39,8 +39,8 @@ class EventualLock : EventualQueue<P, W, Word> {
   void lock() noexcept {
     if (fast_lock() != 0) slow_lock(0);
   }
-  // The two stages of lock (FastMutexCore). The first one always takes effect, so it never returns
-  // kNotBegun.
+  // The fast and the slow path of lock (FastMutexCore). The fast one always takes effect, so it
+  // never returns kNotBegun.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
   [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
     std::uint32_t v = 0;
@@ -59,7 +59,7 @@ class EventualLock : EventualQueue<P, W, Word> {
   void unlock() noexcept {
     if (fast_unlock() != 0) slow_unlock(1);
   }
-  // The two stages of unlock. When the second begins, the lock is still held.
+  // The fast and the slow path of unlock. When the slow one begins, the lock is still held.
   [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
     // Loads first: while others sleep, which is most of the time, a compare-exchange that is bound
     // to fail would cost as much as the one that frees the lock.
@@ -82,7 +82,7 @@ class EventualLock : EventualQueue<P, W, Word> {
     return (word_.load(acquire) & ~kCounts) == 0;
   }
 
-  // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
+  // --- in a forked child (LockCore). relaxed: fork() orders what threads did.
   bool needs_no_repair(bool held) const noexcept {
     return word_.load(relaxed) == (held ? kLocked : 0);
   }

@@ -14,21 +14,21 @@
 // Steps of a release:
 //   1. if threads are queued, there is no head waiter and nobody is being woken, it sets kWaking,
 //      then changes `wakes`; both before the lock is free, since afterwards the object may be gone
-//   2. it frees the lock by one update, which also clears kHeadSleeps and kRealTime. With kCounts
-//      it counts itself first, or clears kCounts
+//   2. it frees the lock by one RMW, which also clears kHeadSleeps and kRealTime. With kCounts it
+//      counts itself first, or clears kCounts
 //   3. it wakes one sleeper on the word, the one with the highest priority, if a flag in 2 was set;
 //      or a queued thread, if this release has set kWaking
 //   4. if a woken thread has not rechecked yet, or the head waiter of a lock with readers is awake
-//      and readers stay in, it yields now and then the processor on which that one may wait to run
-//      (platform/adaptive/yield_policy.h)
+//      and readers still hold it, it sometimes yields the processor on which that thread may wait
+//      to run (platform/adaptive/yield_policy.h)
 // Fairness: real-time waiters come first, in the order of their priorities, in which the kernel
 //   wakes them, one for each release. A running thread may be faster, as with any lock that admits
-//   barging. Queued threads become head waiters in the order in which they fell asleep, also those
-//   that were woken and lost. A thread that is woken as it is about to fall asleep may go before a
-//   sleeper that the same release woke, once. Each is the head waiter for LOCKSWAP_HANDOVER_US at
-//   most, and then has the lock next. A signal handler, or a recheck, puts a sleeper at the end of
-//   the kernel's queue. Under spin and yield nobody sleeps, and no thread is a real-time waiter:
-//   the head waiter is the first thread that polls, and then has the lock next.
+//   barging. Queued threads become head waiters in the order in which they fell asleep, including
+//   those that were woken in vain. A thread that is woken as it is about to fall asleep may go
+//   before a sleeper that the same release woke, once. Each is the head waiter for
+//   LOCKSWAP_HANDOVER_US at most, and then gets the lock next. A signal handler, or a recheck, puts
+//   a sleeper at the end of the kernel's queue. Under spin and yield nobody sleeps, and no thread
+//   is a real-time waiter: the first thread that polls is the head waiter, and gets the lock next.
 // Space: no nodes. Where the count is full, a thread yields instead of joining the queue.
 #pragma once
 
@@ -77,7 +77,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
       if (is_free(v)) {
         if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_free
       } else if ((v & kFailedTries) < kMostFailedTries) {
-        // relaxed: a failed try orders nothing.
+        // relaxed: a failed trylock orders nothing.
         if (!P::FailedTries::should_count(&word_) ||
             word_.compare_exchange(v, v + kFailedTry, relaxed))
           return false;
@@ -98,15 +98,15 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
   }
 
   // Returns for how many nanoseconds a thread that has found the lock taken should back off before
-  // it goes on, because one running thread alone gets more done than several; 0: not at all. A call
-  // with a deadline never does. The thread must not be queued yet: to others it has not arrived.
+  // it goes on, because one running thread alone gets more done than several; 0: not at all. A
+  // timed call never does. The thread must not be queued yet: to others it has not arrived.
   std::uint64_t advised_backoff(const Deadline* deadline) noexcept {
     if (!W::kParks || !Layout::kThrottles || P::hand_off_after() == 0) return 0;
     if (deadline != nullptr && !has_no_time(*deadline)) return 0;
     const auto advice = P::ContentionThrottle::advise(&word_);
     if (advice.counts) {
       Value v = word_.load(relaxed);  // the compare-exchange decides
-      // relaxed: it hands nothing on.
+      // relaxed: it publishes nothing.
       while (!word_.compare_exchange(v, v | kCounts, relaxed)) {}
     }
     if (advice.sleep == 0 || is_real_time()) return 0;
@@ -123,7 +123,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
   // long. So it backs off and rechecks, if that pays (platform/adaptive/backoff.h). It isn't queued
   // yet: to others it has not arrived.
   bool take_after_backoff(const Deadline* deadline) noexcept {
-    const Value v = word_.load(relaxed);  // it decides nothing but times
+    const Value v = word_.load(relaxed);  // affects timing only
     const bool one_is_coming = (v & kWaking) != 0 || (v & (kHasHead | kHeadSleeps)) == kHasHead;
     if (!one_is_coming || P::hand_off_after() == 0 || !P::Backoff::should_sleep(&word_))
       return false;
@@ -132,9 +132,9 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     return spin([this] { return take_free(); });
   }
 
-  // Calls `take` now and then for as long as a thread spins before it sleeps. It polls seldom,
-  // since that takes the word from the processor of the thread that has the lock. Returns false if
-  // the thread has to sleep.
+  // Calls `take` at intervals for as long as a thread spins before it sleeps. It polls seldom,
+  // since polling takes the word's cache line from the lock's holder. Returns false if the thread
+  // has to sleep.
   template <class Take>
   bool spin(const Take& take) noexcept {
     typename P::Spins spins(&word_);
@@ -168,13 +168,13 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     wake_next(v, designated);
   }
 
-  // Clears the failed tries if there is no head waiter: the one that they were about has had the
-  // lock since.
+  // Clears the failed-try count if there is no head waiter: the one it was about has had the lock
+  // since.
   static Value without_old_tries(Value v) noexcept {
     return (v & kHasHead) != 0 ? v : v & ~kFailedTries;
   }
 
-  // Counts a release if that is asked for. Returns kCounts if it is the last one that is.
+  // Counts a release if that is requested. Returns kCounts if it is the last one to count.
   Value stops_counting(Value v) noexcept {
     return (v & kCounts) != 0 && !P::ContentionThrottle::counted(&word_) ? kCounts : 0;
   }
@@ -193,7 +193,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
   // Ends a release that found v, left `next` and woke no queued thread. The lock may be gone.
   static void yield_to_woken(Value v, Value next) noexcept {
     const bool is_waking = (v & kWaking) != 0;
-    // Readers are in, and came past a head waiter that is awake.
+    // Readers hold the lock, and have bypassed a head waiter that is awake.
     const bool passes =
         (v & (kHasHead | kHeadSleeps)) == kHasHead && (next & Layout::kReaders) != 0;
     if (!is_waking && !passes) return;
@@ -201,20 +201,20 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
   }
 
  private:
-  static constexpr std::uint64_t kLongestAdvised = 4;  // times LOCKSWAP_HANDOVER_US
+  static constexpr std::uint64_t kLongestAdvised = 4;  // in units of LOCKSWAP_HANDOVER_US
 
-  // Takes the lock, or a place among the waiters. Returns as take_slowly does.
+  // Takes the lock, or a place among the waiters. Returns like take_slowly.
   bool take_place(const Deadline* deadline) noexcept {
     for (unsigned round = 0;;) {
-      // Before the update that counts this thread: see wait_in_queue.
-      // relaxed: that update keeps this load before it.
+      // Before the RMW that counts this thread: see wait_in_queue.
+      // relaxed: that RMW keeps this load before it.
       const std::uint32_t wakes = wakes_.load(relaxed);
       Value v = word_.load(relaxed);  // the compare-exchanges decide
       if (is_free(v)) {
         if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_free
       } else if ((v & (kHasHead | kWaiters)) == 0) {
         // The lock is busy: its release finds the head waiter. acquire: pairs with take_as_head, so
-        // that the time of the last hand-off is seen (rest_of_ration).
+        // that the time of the last hand-off is visible (rest_of_ration).
         if (word_.compare_exchange(v, v | kHasHead, acquire)) return wait_as_head(deadline);
       } else if ((v & kWaiters) == kWaiters) {
         if (Head::has_passed(deadline)) return false;
@@ -227,8 +227,8 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     }
   }
 
-  // Takes a lock that is reserved for another thread, and not busy. The word becomes `from`, but
-  // locked.
+  // Takes a lock that is reserved for another thread, and not busy. The word becomes `from` plus
+  // kLocked.
   bool take_reserved(Value& v, Value from) noexcept {
     const Value next = (from & ~(kHandOff | kFailedTries | Layout::kPhase)) | kLocked;
     return word_.compare_exchange(v, next, acquire);  // as take_free
@@ -243,8 +243,8 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
       if (parked == Parked::woken) channel = kAgainChannel;
       if (!was_woken && Head::has_passed(deadline)) return leave_queue();
       rechecks.begins(was_woken);
-      // Before the word: a wake-up that comes later changes it, so that the next sleep does not
-      // begin. acquire: pairs with designate_waker.
+      // Loaded before the word: a later wake-up changes it, so that the next sleep does not begin.
+      // acquire: pairs with designate_waker.
       wakes = wakes_.load(acquire);
       switch (recheck(rechecks)) {
         case Next::holder:
@@ -264,7 +264,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     for (;;) {
       // relaxed: the load that follows acquires.
       const Parked parked = W::wait_once(wakes_, relaxed, wakes, channel, &due);
-      if (parked != Parked::interrupted) return parked;  // that is no wake-up
+      if (parked != Parked::interrupted) return parked;  // which is not a wake-up
     }
   }
   // What a queued thread remembers from one recheck to the next.
@@ -274,12 +274,12 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
       return Head::recheck_after(finds_reserved_ ? 0 : without_wake_);
     }
     void begins(bool was_woken) noexcept { without_wake_ = was_woken ? 0 : without_wake_ + 1; }
-    // Returns whether the lock was reserved at the last one already, and no wake-up came since.
+    // Returns whether the lock was already reserved at the last one, with no wake-up since.
     bool may_take_reserved() const noexcept { return finds_reserved_ && without_wake_ != 0; }
     void found(bool is_reserved) noexcept { finds_reserved_ = is_reserved && without_wake_ != 0; }
 
    private:
-    unsigned without_wake_ = 0;  // how many there were in a row
+    unsigned without_wake_ = 0;  // the number of such rechecks in a row
     bool finds_reserved_ = false;
   };
   Next recheck(Rechecks& rechecks) noexcept {
@@ -295,7 +295,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
       } else if (rechecks.may_take_reserved() && (v & kBusy) == 0) {
         if (take_reserved(v, out)) return Next::holder;
       } else if (is_real_time()) {
-        // relaxed: nothing is handed on; as in leave_queue.
+        // relaxed: publishes nothing; as in leave_queue.
         if (word_.compare_exchange(v, out, relaxed)) return Next::real_time_waiter;
       } else if (clear_waking(v)) {
         rechecks.found((v & kBusy) == 0);
@@ -313,8 +313,8 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
   bool leave_queue() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
     for (;;) {
-      // This thread may be the one that is being woken. If no other comes instead, the next release
-      // wakes one: the lock is busy, or the head waiter will have it.
+      // This thread may be the one that is being woken. If no other takes its place, the next
+      // release wakes one: the lock is busy, or the head waiter will get it.
       check_word();
       const Value out = (v - kWaiter) & ~kWaking;
       const bool takes = is_free(v);

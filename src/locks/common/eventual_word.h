@@ -5,14 +5,14 @@
 //   0.5 ms this is; the designated waker and the layout of the word as in M. Burrows' nsync; the
 //   hand-off bit that a waiter sets as in Linux's rwsem. No code of theirs.
 // Idea: a thread that finds the lock free takes it, even if others wait (barging). One waiter, the
-//   head waiter, is next: releases wake only that one, and it keeps its place if it is woken and
-//   loses. The others sleep in the wait queue. A head waiter that hasn't got the lock within
+//   head waiter, is next: releases wake only that one, and it keeps its place if it is woken in
+//   vain. The others sleep in the wait queue. A head waiter that hasn't got the lock within
 //   LOCKSWAP_HANDOVER_US requests a hand-off: from then on a released lock is reserved for it. So
 //   bypassing is bounded, hand-offs are rare, and a release never reads a clock.
 // Files: eventual_queue.h has the wait queue and the release, eventual_head.h the head waiter,
 //   eventual_lock.h the mutex, rw/eventual.h and rw/eventual_readers.h the reader-writer lock.
 // States of a mutex. "Head": kHasHead; "hand-off": kHandOff; "queue": kWaiters isn't 0; "-" either.
-//   With readers "locked" also means that readers are in; rw/eventual.h has what they add.
+//   With readers "locked" also means that readers hold the lock; rw/eventual.h has what they add.
 //
 //      state                   locked head hand-off queue  who leaves it, and how
 //   1  free                       0    0     0        0    any thread locks it: 2
@@ -20,11 +20,11 @@
 //                                                          thread to wait becomes the head: 3
 //   3  locked, head waits         1    1     0        -    the holder releases it and wakes the
 //                                                          head: 4; the head requests a hand-off:
-//                                                          5; or gives up: 2 or 7
+//                                                          5; or times out: 2 or 7
 //   4  free, head awake           0    1     0        -    the head locks it: 2 or 7; or another
 //                                                          thread, which is faster: 3
 //   5  locked, hand-off           1    1     1        -    the holder releases it and wakes the
-//      requested                                           head: 6; the head gives up: 2 or 7
+//      requested                                           head: 6; the head times out: 2 or 7
 //   6  reserved                   0    1     1        -    the head locks it: 2 or 7; after the
 //                                                          hand-off timeout a queued thread or a
 //                                                          try does: 3
@@ -36,10 +36,10 @@
 //   After a hand-off the new holder of 7 wakes a queued thread at once, so that the next head is
 //   ready when the lock is released. A real-time waiter takes the lock in 4, 6 and 8 as well.
 //
-// Hand-off timeout: the head may have been stopped, or may not run for another reason. A reserved
-//   lock belongs to nobody until the head claims it, so others may take it after
+// Hand-off timeout: the head may have been preempted or stopped. A reserved lock belongs to nobody
+//   until the head claims it, so others may take it after
 //   P::take_back(): queued threads, which recheck at growing intervals and find it reserved twice
-//   in a row, and threads that only try, once enough tries have failed (kFailedTries).
+//   in a row, and trylock calls, once enough of them have failed (kFailedTries).
 // Invariants: kHeadSleeps and kRealTime are clear while the head waiter may take the lock, except
 //   for a moment after the head itself has ended a phase of readers. kHandOff implies kHasHead.
 //   kWaking implies a non-empty queue. At most one queued thread and one sleeper on the word are
@@ -57,22 +57,22 @@
 
 namespace lockswap {
 
-// What a lock adds to the flags of this file. All state is in one class, so that its bytes are
-// where the layout of the pthread object has them.
+// What a lock adds to the flags of this file. All state is in one class, so that its bytes are laid
+// out as the pthread object requires.
 template <class L>
 concept EventualWord = requires {
   typename L::Value;
   // The lowest bit of the number of queued threads, and all of its bits.
   requires std::same_as<decltype(L::kWaiter), const typename L::Value>;
   requires std::same_as<decltype(L::kWaiters), const typename L::Value>;
-  // The readers that are in.
+  // The readers that hold the lock.
   requires std::same_as<decltype(L::kReaders), const typename L::Value>;
   // Waiting readers come first: neither a writer nor the head waiter may take the lock.
   requires std::same_as<decltype(L::kPhase), const typename L::Value>;
   // Whether contention may be throttled (platform/adaptive/contention_throttle.h), which counts
   // releases.
   requires std::same_as<decltype(L::kThrottles), const bool>;
-  // And a class template over the platform, `More`: state beside the word and `wakes`. With
+  // And a class template over the platform, `More`: state in addition to the word and `wakes`. With
   // readers it has `handed_off`, the time of the last hand-off (eventual_head.h), or 0.
 };
 
@@ -85,7 +85,7 @@ struct EventualFlags {
   static constexpr Value kHandOff = 4;     // the head waiter has requested a hand-off
   static constexpr Value kHeadSleeps = 8;  // the next release has to wake the head waiter
   static constexpr Value kWaking = 16;     // a queued thread is being woken, and hasn't rechecked
-  static constexpr Value kFailedTry = 32;  // a try has found the lock reserved
+  static constexpr Value kFailedTry = 32;  // a trylock has found the lock reserved
   static constexpr Value kFailedTries = 15 * kFailedTry;
   static constexpr Value kRealTime = 512;  // a waiter with a real-time policy sleeps on the word
   // Releases are counted (platform/adaptive/contention_throttle.h).

@@ -5,30 +5,30 @@
 // Paper: D. Dice, A. Kogan, "Avoiding scalability collapse by restricting concurrency" (Euro-Par
 //   2019): GCR, a layer over any lock, with an active set and passive threads.
 // Why: a lock with a queue hands itself to the thread that is next. If more threads wait than there
-//   are processors, that one sleeps, or has lost its processor, so that each turn takes as long as
-//   a thread needs to wake up.
-// Idea: beside the lock there is a lane for each processor, an eventual lock (eventual_lock.h).
+//   are processors, that one is asleep or preempted, so each turn takes as long as a thread needs
+//   to wake up.
+// Idea: next to the lock there is a lane for each processor, an eventual lock (eventual_lock.h).
 //   A thread that finds the lock busy passes the lane of the processor that it runs on, and keeps
 //   that until it has the lock. So one thread a lane is active, and the rest of the lane is
 //   passive. A running thread may take a free lane past those that sleep there, so the same few
 //   threads go round while they run; and a lane is handed to the oldest of its sleepers once in
 //   LOCKSWAP_HANDOVER_US, so the sets change.
-// State: in the object a pointer to a block (side_block.h). The block: the lock below, in the head,
-//   and a lane for each CPU.
+// State: in the object a pointer to a block (side_block.h). The block: the underlying lock, in the
+//   head, and a lane for each CPU.
 // Invariants: a thread has at most one lane of a lock, and holds none when it has that lock, or has
-//   given up. So no thread waits for a lane while it keeps others from the lock, unless it holds
+//   timed out. So no thread waits for a lane while it keeps others from the lock, unless it holds
 //   the lock already.
-// Fairness: that of the lock below for the threads in its queue, and eventual_queue.h's in each
-//   lane. A thread that finds the lock below free takes it past those that are passive.
+// Fairness: that of the underlying lock for the threads in its queue, and eventual_queue.h's in
+//   each lane. A thread that finds the underlying lock free takes it ahead of passive ones.
 // Liveness: a thread that has waited for P::take_back() in a lane goes on without it. So a thread
-//   that was stopped on its way from the lane into the queue keeps others for that long at most;
+//   that was preempted on its way from the lane into the queue delays others for that long at most;
 //   and a reader whose patience is over, and which another one in the lock may wait for, does the
 //   same.
 // Deviations: the paper counts the threads that have the lock, too, and moves one into the active
 //   set when the set is empty, or at every N-th release. Here a release is the lock's own, and the
 //   holder no longer counts; sets are by processor, and change by time.
-// Space: 128 bytes a CPU, and 256 with the lock below; and that one's block, if it has one.
-// Destroy is safe where it is in the lock below: a thread leaves its lane before it returns.
+// Space: 128 bytes a CPU, and 256 with the underlying lock; and that one's block, if it has one.
+// Destroy is safe where it is in the underlying lock: a thread leaves its lane before it returns.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@
 
 namespace lockswap {
 
-// The description of a lock under restriction, made from that of the lock below.
+// The description of a lock under restriction, made from that of the underlying lock.
 constexpr LockInfo gcr_info(const LockInfo& below, unsigned instructions) {
   return {
       .summary =
@@ -68,8 +68,8 @@ struct alignas(128) Lane {
   EventualLock<P, W, EventualLaneWord> gate;
 };
 
-// Lock: the one below. User: the lock that is made of this, a HasSideBlock whose friend is this
-// one's Base.
+// Lock: the underlying one. User: the lock built on this, a HasSideBlock whose friend is this
+// class's Base.
 template <Platform P, LineWaitPolicy<P> W, class Lock, class User,
           KnownBy kKnown = KnownBy::contract>
 class Lanes : public BlockLock<P, User, PartsPer::cpu> {
@@ -118,7 +118,7 @@ class Lanes : public BlockLock<P, User, PartsPer::cpu> {
   }
 
  protected:
-  // The lane that a waiting thread has passed, which it leaves when it has the lock or gives up.
+  // The lane that a waiting thread has passed, which it leaves when it has the lock or times out.
   class Pass {
    public:
     // A null deadline means none.

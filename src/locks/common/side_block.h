@@ -1,22 +1,22 @@
-// The state of a lock that does not fit into its object: a pointer to a block beside it.
+// The state of a lock that does not fit into its object: a pointer to a block next to it.
 //
-// A lock gets its block when it is first used, and gives it back when it is destroyed, or
-// initialised again. The block knows its lock's address, so an object whose bytes were copied from
-// another lock gets a block of its own. Blocks are type-stable (platform/blocks.h), so a late
-// access to one that has a new lock, such as a wake, does no harm.
+// A lock gets its block when it is first used, and frees it when it is destroyed, or initialised
+// again. The block knows its lock's address, so an object whose bytes were copied from another lock
+// gets a block of its own. Blocks are type-stable (platform/blocks.h), so a late access to a block
+// that a new lock uses, such as a wake, does no harm.
 //
 // An object's bytes may be anything: those of a lock in a file that another process wrote, or
-// memory that never was a lock and is destroyed. So no pointer is followed that isn't known to be
-// that of a block of this process. Off the fast path, Blocks::is_block and the block's owner say
-// so. On the fast path the object itself says so, without a look at the block (KnownBy).
+// memory that never was a lock and is destroyed. So a pointer is followed only if it is known to be
+// that of a block of this process. Off the fast path, Blocks::is_block and the block's owner tell.
+// On the fast path the object itself tells, without a load from the block (KnownBy).
 //
-// A lock that is destroyed while threads hold it keeps its block, so that they can release it. When
-// they have, the block is found to be lost.
+// A lock that is destroyed while threads hold it keeps its block, so that they can release it.
+// After that the block is found to be orphaned, and is reclaimed.
 //
 // Most locks of C++ programs are never destroyed: std::mutex and std::shared_mutex just end. So
-// when blocks run short, is_lost asks for each block whether its lock still exists, which means
+// when blocks run short, is_lost checks for each block whether its lock still exists, which means
 // that the object at that address, if there is one, still points to the block. A block whose lock
-// is not idle is not taken, whatever the object says.
+// is not idle is not reclaimed, whatever the object says.
 #pragma once
 
 #include <concepts>
@@ -28,12 +28,12 @@
 
 namespace lockswap {
 
-// The first part of a block. All zero bytes are the head of a free block.
+// The first part of a block. In a free block its bytes are all zero.
 template <class Head, class P>
 concept BlockHead = requires(Head& head) {
   // The platform's, while the block is free.
   requires std::same_as<decltype(head.link), typename P::template atomic<std::uint32_t>>;
-  // SideBlock's: the address of the lock that the block belongs to, and what becomes of it.
+  // SideBlock's: the address of the lock that the block belongs to, and its state.
   requires std::same_as<decltype(head.owner), typename P::template atomic<std::uint64_t>>;
 };
 
@@ -48,17 +48,17 @@ struct BlockStart {
 template <class Lock, class Head>
 concept HasSideBlock = requires(Head& head) {
   // Returns whether nobody holds the block's lock, waits for it, or is about to leave it. Changes
-  // nothing. May be called by any thread, even when the block has got another lock meanwhile.
+  // nothing. May be called by any thread, even when the block has become another lock's meanwhile.
   { Lock::is_idle(head) } -> std::same_as<bool>;
 };
 
-// How the fast path knows that the pointer in the object is one of this process.
+// How the fast path knows that the pointer in the object was stored by this process.
 enum class KnownBy {
-  contract,  // the object's contract word has the process's seal (P::seal): mutexes
-  seal       // beside the pointer is that seal. Reader-writer locks' words have no room for it
+  contract,  // mutexes: their contract word contains this process's unique tag (P::seal)
+  seal       // that tag is next to the pointer: reader-writer locks' words have no room
 };
 
-// The pointer in the object, and what else the object has of the block.
+// The part of a SideBlock that lies in the object: the pointer and, with KnownBy::seal, the seal.
 template <Platform P, KnownBy kKnown>
 struct SidePointer {
   typename P::template atomic<std::uint64_t> block{};
@@ -72,7 +72,7 @@ struct SidePointer<P, KnownBy::seal> {
   typename P::template atomic<std::uint64_t> block{};
   typename P::template atomic<std::uint64_t> sealed{};
 
-  // acquire: pairs with seal, so the pointer that it is about is seen.
+  // acquire: pairs with seal, so the pointer that it vouches for is visible.
   [[gnu::always_inline]] bool is_known() const noexcept { return P::is_seal(sealed.load(acquire)); }
   void seal() noexcept {
     if (!is_known()) sealed.store(P::seal(), release);  // pairs with is_known
@@ -80,25 +80,25 @@ struct SidePointer<P, KnownBy::seal> {
   void unseal() noexcept { sealed.store(0, relaxed); }  // relaxed: as in close
 };
 
-// The pointer in the object. Lock is a HasSideBlock<Head>; where it names this class it is not
-// complete yet, so is_lost checks it.
+// The pointer in the object. Lock must be a HasSideBlock<Head>, which is_lost checks, because Lock
+// is an incomplete type here (CRTP).
 template <Platform P, class Lock, BlockHead<P> Head, class Part, KnownBy kKnown = KnownBy::contract>
 class SideBlock {
  public:
   using Blocks = typename P::template blocks<Head, Part>;
 
-  // Gets a block if there is none.
+  // Allocates a block if there is none.
   [[gnu::always_inline]] Head& head() noexcept {
     if (pointer_.is_known()) [[likely]] {
-      // With a seal there is a block: the process has asked for its stamp before it came here.
+      // With a seal there is a block: the process already has its own, so a zero doesn't match.
       Head* const h = there();
-      // relaxed: of a block that is this lock's, the pointer handed it on.
+      // relaxed: if the block is ours, loading the pointer (acquire) made its owner visible.
       if ((kKnown == KnownBy::seal || h != nullptr) && h->owner.is(address())) [[likely]]
         return *h;
     }
     return open();
   }
-  // Returns nullptr if there is none yet, so nobody has come.
+  // Returns nullptr if there is none, because no thread has used the lock yet.
   [[gnu::always_inline]] Head* peek() const noexcept {
     if (!pointer_.is_known()) [[unlikely]]
       return find();
@@ -110,7 +110,7 @@ class SideBlock {
     Head* const h = there();
     return is_block(h) && is_mine(*h) ? h : nullptr;
   }
-  // Called by the holder: the lock has a block, wherever its bytes are now.
+  // Called by the holder: the lock has a block, even if the object has been moved.
   [[gnu::always_inline]] Head& held() const noexcept { return *there(); }
   static Part& part(Head& head, std::uint32_t i) noexcept { return Blocks::part(head, i); }
   // Calls f(part, its number) until it returns false. Returns true if it never did.
@@ -123,22 +123,23 @@ class SideBlock {
   }
 
   // Called when the lock is destroyed, or its object is about to be initialised, so no thread will
-  // acquire it. Its bytes may be anything. at_rest(head) says whether its block is free; if it is
-  // not, holders may still come to it by the object.
+  // acquire it. Its bytes may be anything. at_rest(head) returns whether its block is unused; if
+  // not, holders may still reach it through the object.
   template <class AtRest>
   void close(AtRest at_rest) noexcept {
     Head* const h = find();
     if (h == nullptr || !at_rest(*h)) return;
     pointer_.unseal();
-    // relaxed: the program has ended all other uses. An update: no store may come late.
+    // relaxed: the program has ended all other uses. An RMW, since a store could take effect late.
     pointer_.block.exchange(0, relaxed);
-    // relaxed: give() hands the block on. If this fails, a thread doubts it, and will find it lost.
+    // relaxed: give() publishes the block. If this fails, it is being probed, and will be
+    // reclaimed.
     if (std::uint64_t mine = address(); h->owner.compare_exchange(mine, 0, relaxed)) {
       Blocks::give(*h);
     }
   }
   // Called by a thread that found the object in memory which another process uses, too: the pointer
-  // may be that process's. (With a seal, the seal shows that.)
+  // may be that process's. (With KnownBy::seal, a foreign seal shows that.)
   void forget_strange() noexcept {
     if constexpr (kKnown == KnownBy::contract) {
       std::uint64_t seen = pointer_.block.load(relaxed);  // the next line decides
@@ -147,14 +148,14 @@ class SideBlock {
   }
 
  private:
-  // Flags beside the address in `owner`. Without them the block is its lock's; free blocks have no
-  // address.
-  static constexpr std::uint64_t kOpening = 1;  // the lock may not point to it yet
-  static constexpr std::uint64_t kDoubted = 2;  // somebody is asking whether it is lost
+  // Flags next to the address in `owner`. With neither, the block is in use by that lock; in free
+  // blocks the address is 0.
+  static constexpr std::uint64_t kOpening = 1;  // its lock may not point to it yet
+  static constexpr std::uint64_t kDoubted = 2;  // a thread is checking whether it is orphaned
   static constexpr std::uint64_t kStates = kOpening | kDoubted;
 
   std::uint64_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
-  // May be another lock's, if this one's bytes were copied.
+  // The block may be another lock's, if this one's bytes were copied.
   [[gnu::always_inline]] Head* there() const noexcept {
     // acquire: pairs with open.
     return reinterpret_cast<Head*>(pointer_.block.load(acquire));
@@ -169,7 +170,7 @@ class SideBlock {
   [[gnu::noinline]] Head& open() noexcept {
     if (Head* const h = find(); h != nullptr) return claim_block(*h);
     Head& mine = Blocks::take(is_lost);
-    mine.owner.store(address() | kOpening, relaxed);  // handed on by the next line
+    mine.owner.store(address() | kOpening, relaxed);  // published by the CAS below
     for (;;) {
       std::uint64_t seen = pointer_.block.load(acquire);  // pairs with the next line
       auto* const other = reinterpret_cast<Head*>(seen);
@@ -178,16 +179,15 @@ class SideBlock {
         Blocks::give(mine);
         return claim_block(*other);
       }
-      // release: the owner's address; pairs with there.
+      // release: publishes the owner's address; pairs with there.
       if (pointer_.block.compare_exchange(seen, reinterpret_cast<std::uintptr_t>(&mine), release))
         return claim_block(mine);
     }
   }
-  // Notes that the lock points to this block of its own, which ends doubts. Other threads may do
-  // the same.
+  // Records that the lock points to this block, which ends any probe of it. Other threads may, too.
   Head& claim_block(Head& h) noexcept {
     for (std::uint64_t owner = h.owner.load(relaxed); owner != address();) {
-      // release: that the lock points to it; pairs with is_lost.
+      // release: publishes that the lock points to it; pairs with is_lost.
       if (h.owner.compare_exchange(owner, address(), release)) break;
     }
     pointer_.seal();
@@ -197,12 +197,12 @@ class SideBlock {
   // Returns whether the block belonged to a lock that no longer exists. If so, it is free now.
   //
   // Only its own lock can point to a block that is neither free nor being opened, and a lock never
-  // begins to point to such a block: so if it does not point to it once, it never will. kDoubted is
-  // set first, so that the block is known to be still the same lock's, and not that of the next
-  // lock at the same address.
+  // begins to point to such a block: so if it is ever seen not to point to the block, it never
+  // will. kDoubted is set first, so that the block is known to be still the same lock's, and not
+  // that of the next lock at the same address.
   static bool is_lost(Head& h) noexcept {
     static_assert(HasSideBlock<Lock, Head>);
-    // relaxed: the first look only spares the doubt.
+    // relaxed: this first check only avoids a needless CAS.
     std::uint64_t owner = h.owner.load(relaxed);
     const auto is_pointed_to = [&h, at = owner] {
       return P::word_is(at, reinterpret_cast<std::uintptr_t>(&h));
@@ -212,17 +212,17 @@ class SideBlock {
     if (!h.owner.compare_exchange(owner, owner | kDoubted, acquire)) return false;
     std::uint64_t doubted = owner | kDoubted;
     const bool lost = !is_pointed_to() && Lock::is_idle(h);
-    // relaxed: give() hands the block on. If its lock has claimed it meanwhile, it is not lost.
+    // relaxed: give() publishes the block. If its lock has claimed it meanwhile, it is in use.
     return h.owner.compare_exchange(doubted, lost ? 0 : owner, relaxed) && lost;
   }
 
   SidePointer<P, kKnown> pointer_;
 };
 
-// What a block has a part for.
+// Whether a block has a part for each CPU or for each memory node.
 enum class PartsPer { cpu, node };
 
-// The base class of each lock with a block (BlockCore). The lock makes it a friend, and has
+// The base class of each lock with a block (BlockCore). The lock makes it a friend, and provides
 //   State, state_        a SideBlock
 //   is_idle(head)        see HasSideBlock
 // and, if it needs them:
@@ -237,14 +237,14 @@ class BlockLock {
     return h == nullptr || Lock::is_idle(*h);
   }
   void use() noexcept { state().head(); }
-  // Threads may still release what they hold.
+  // Threads may still release their holds.
   void destroy() noexcept {
     state().close([](auto& head) {
       Lock::await_leavers(head);
       return Lock::is_idle(head);
     });
   }
-  // Ends what threads hold.
+  // Ends all holds.
   void before_init() noexcept {
     state().close([](auto& head) {
       Lock::await_leavers(head);

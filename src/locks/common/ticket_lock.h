@@ -1,5 +1,5 @@
-// The ticket lock: a thread draws a number, and has the lock while that number is shown. The mutex
-// `ticket` (mutex/ticket.h), and the global and the local locks of cohorting.h.
+// The ticket lock: a thread draws a number, and holds the lock while that number is shown. The
+// mutex `ticket` (mutex/ticket.h), and the global and the local locks of cohorting.h.
 //
 // Paper: J. Mellor-Crummey, M. Scott, "Algorithms for scalable synchronization on shared-memory
 //   multiprocessors" (ACM TOCS 1991), section 2.2; as a part of cohort locks in D. Dice, V.
@@ -10,11 +10,11 @@
 //   next   the next number
 //   shown  the number shown (30 bits) | kSleepersWithoutNumber | kSleepers
 // Invariants: the lock is free when the two are equal. Only the holder changes the number shown.
-// Fairness: first come, first served. A try draws a number only if it is shown already. A timed
-//   acquisition cannot give its number back: it tries whenever another number is shown, and gets
-//   nothing as long as others draw numbers without a pause.
+// Fairness: first come, first served. A trylock draws a number only if it is already shown. A timed
+//   acquisition could not give its number back, so it tries whenever another number is shown, and
+//   starves as long as others keep drawing numbers.
 // Space: 2^30 waiting threads.
-// Deviations: `shown` says whether somebody may sleep. A release clears the flags and wakes the
+// Deviations: `shown` says whether threads may be asleep. A release clears the flags and wakes the
 //   waiters whose number equals the next one modulo 32, or, with kSleepersWithoutNumber, all
 //   waiters; the thread that gets the turn sets kSleepers again for the others. Any thread may
 //   release the lock, as a cohort's global lock needs it.
@@ -37,8 +37,8 @@ class TicketLock {
   void lock() noexcept {
     if (const std::uint64_t arrival = fast_lock(); arrival != 0) slow_lock(arrival);
   }
-  // The two stages of lock (FastMutexCore). The first one always takes effect, so it never returns
-  // kNotBegun.
+  // The fast and the slow path of lock (FastMutexCore). The fast one always takes effect, so it
+  // never returns kNotBegun.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
   [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
     // relaxed: a number orders nothing; the thread joins the queue by watching `shown`.
@@ -59,7 +59,7 @@ class TicketLock {
   }
 
   bool try_lock() noexcept {
-    // acquire: pairs with the release in fast_unlock. If it is old, `next` has gone on.
+    // acquire: pairs with the release in fast_unlock. If it is stale, `next` has advanced.
     const std::uint32_t turn = number(shown_.load(acquire));
     std::uint32_t next = next_.load(relaxed);
     return (next & kNumber) == turn && next_.compare_exchange(next, next + 1, relaxed);
@@ -82,9 +82,9 @@ class TicketLock {
   void unlock() noexcept {
     if (const std::uint32_t rest = fast_unlock(); rest != 0) slow_unlock(rest);
   }
-  // The two stages of unlock.
+  // The fast and the slow path of unlock.
   [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
-    // relaxed, both: the number shown is the holder's, and it has drawn one. An update: no flag is
+    // Both relaxed: the number shown is the holder's, and it has drawn one. An RMW: no flag is
     // missed.
     const std::uint32_t turn = number(shown_.load(relaxed));
     if ((next_.load(relaxed) & kNumber) == turn) [[unlikely]]
@@ -103,9 +103,9 @@ class TicketLock {
             (before & kSleepersWithoutNumber) != 0 ? kAnyChannel : channel_of(number(before) + 1));
   }
 
-  // Called by the holder. Returns how many threads wait; none of them will give up.
+  // Called by the holder. Returns how many threads wait; none of them will time out.
   std::uint32_t waiting() const noexcept {
-    // relaxed: what is missed has come just now.
+    // relaxed: a thread that is missed has only just come.
     return (next_.load(relaxed) - number(shown_.load(relaxed)) - 1) & kNumber;
   }
   bool contended() const noexcept { return waiting() != 0; }
@@ -117,10 +117,10 @@ class TicketLock {
   }
 
   // For tests: how many acquisitions there were, those that wait among them. relaxed:
-  // nothing is decided by it.
+  // nothing depends on it.
   std::uint32_t drawn() const noexcept { return next_.load(relaxed) & kNumber; }
 
-  // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
+  // --- in a forked child (LockCore). relaxed: fork() orders what threads did.
   bool needs_no_repair(bool held) const noexcept {
     const std::uint32_t v = shown_.load(relaxed);
     return (v & (kSleepers | kSleepersWithoutNumber)) == 0 &&
@@ -136,17 +136,17 @@ class TicketLock {
   [[gnu::always_inline]] static bool is_alone() noexcept {
     return kAsksWhetherAlone && P::is_alone();
   }
-  static constexpr std::uint32_t kSleepers = 1;               // somebody with a number may sleep
-  static constexpr std::uint32_t kSleepersWithoutNumber = 2;  // somebody without one may sleep
+  static constexpr std::uint32_t kSleepers = 1;               // a thread with a number may sleep
+  static constexpr std::uint32_t kSleepersWithoutNumber = 2;  // a thread without one may sleep
   static constexpr int kShift = 2;
   static constexpr std::uint32_t kNumber = ~0u >> kShift;
   static constexpr std::uint32_t kAnyChannel = ~0u;
   static std::uint32_t number(std::uint32_t v) noexcept { return v >> kShift; }
   static std::uint32_t channel_of(std::uint32_t n) noexcept { return 1u << n % 32; }
 
-  // The release that gave this turn woke one thread; others behind it may sleep on. The number of a
-  // sleeper is seen here: it fell asleep (release, in the wait policy) before this turn was given
-  // (acquire, in fast_lock or slow_lock). A thread that falls asleep later sets the flag itself.
+  // The release that gave this turn woke one thread; others behind it may stay asleep. A sleeper's
+  // number is visible here: its release when it fell asleep (in the wait policy) synchronises with
+  // the acquire in fast_lock or slow_lock that saw this turn. Later sleepers set the flag.
   void rearm_sleepers(std::uint32_t mine) noexcept {
     P::check([this, mine] { return number(shown_.load(relaxed)) == mine; });
     if constexpr (W::kParks) {

@@ -2,18 +2,18 @@
 //
 // Paper: T. Craig, "Building FIFO and priority-queuing spin locks from atomic swap" (University of
 //   Washington, 1993); A. Landin, E. Hagersten, "Queue locks on cache coherent multiprocessors"
-//   (IPPS 1994). Giving up: M. Scott, W. Scherer, "Scalable queue-based spin locks with timeout"
+//   (IPPS 1994). Timeouts: M. Scott, W. Scherer, "Scalable queue-based spin locks with timeout"
 //   (PPoPP 2001), section 3.1, CLH-try.
 // Idea: an arriving thread puts its node at the tail of the queue and waits until the node that was
-//   there says that its thread has released the lock. A thread that gives up writes its
+//   there says that its thread has released the lock. A thread that times out writes its
 //   predecessor's node into its own, and the thread behind it goes on to wait for that one.
 // State (8 bytes, zero = free; node = 32-bit handle):
 //   tail    the newest node; 0: nobody holds the lock or waits
 //   holder  the holder's node
 // Invariants: only the holder writes `holder`. Once a node is no longer shut, it doesn't change any
 //   more, and the thread behind it gives it back.
-// Fairness: first come, first served. A try gets the lock only when nobody holds it or waits.
-// Space: a node for each thread that waits or holds. If a thread gives up just as the one before it
+// Fairness: first come, first served. A trylock gets the lock only when nobody holds it or waits.
+// Space: a node for each thread that waits or holds. If a thread times out just as its predecessor
 //   releases, the free lock keeps a node until it is taken again or destroyed.
 // Deviations: a free lock has no node: a release that finds its own node at the tail takes it out,
 //   so that unused locks cost nothing. The lock names the holder's node, so any thread may release
@@ -21,7 +21,7 @@
 //   takes a new node each time.
 // Destroy is safe: the last access to the lock is the compare-exchange that leaves the queue empty,
 //   or the load of the tail that finds a successor, which gets the lock only after that. Everything
-//   else touches only nodes.
+//   else only touches nodes.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +38,9 @@ namespace lockswap {
 // It has a cache line of its own, because a thread spins on it.
 template <Platform P>
 struct alignas(64) ClhNode {
-  typename P::template atomic<std::uint32_t> link;  // the arena's while free
+  typename P::template atomic<std::uint32_t> link;  // the arena's while the node is free
   // kShut and kSleepers while its thread holds the lock or waits, and 0 when it has released. If
-  // its thread has given up, this is the predecessor's node, shifted.
+  // its thread has timed out, this is the predecessor's node, shifted.
   typename P::template atomic<std::uint32_t> state;
 };
 
@@ -64,8 +64,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
   }
 
   bool try_lock() noexcept {
-    // acquire: that node is shut before it is found here; pairs with the exchange that put it
-    // there.
+    // acquire: makes kShut in that node visible; pairs with the exchange that put it there.
     Handle before = tail_.load(acquire);
     // relaxed: it decides only whether to join the queue. The node may be another lock's by now,
     // but then this lock's holder has left since the load above.
@@ -104,10 +103,10 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     return true;
   }
 
-  // Called at the end of the object, when nobody holds the lock or waits. Gives back the nodes of
-  // threads that gave up.
+  // Called when the object is destroyed, while nobody holds the lock or waits. Gives back the nodes
+  // of threads that timed out.
   void destroy() noexcept {
-    // relaxed, both: idle() has acquired them, and nobody changes them any more.
+    // Both relaxed: idle() has acquired them, and nobody changes them any more.
     for (Handle h = tail_.load(relaxed); h != 0;) {
       const Handle before = before_in(Nodes::at(h).state.load(relaxed));
       Nodes::give(h);
@@ -158,23 +157,23 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
 
   // Returns true if this thread has the lock after all, and false if it has left the queue.
   //
-  // Two threads, one behind the other, may give up at once and each rely on the other. The first
-  // finds a thread behind it, and leaves its node to that one. The second finds the first still
-  // waiting, and takes its own node out. So each rechecks after its update, which makes a Dekker
-  // pair:
-  //   the first   1. says that it is gone    2. looks whether its node is the newest
-  //   the second  1. makes it the newest     2. looks whether its thread is gone
-  // A thread that sees this joins the queue again behind that node, gives it back as any waiter
-  // does, and gives up once more.
+  // Two threads, one behind the other, may give up simultaneously and each rely on the other. The
+  // first finds a thread behind it, and leaves its node to that one. The second finds the first
+  // still waiting, and takes its own node out. So each rechecks after its update, which makes a
+  // Dekker pair:
+  //   the first   1. says that it is gone    2. checks whether its node is the newest
+  //   the second  1. makes it the newest     2. checks whether its thread is gone
+  // The one that detects the race queues again behind the abandoned node, gives it back as any
+  // waiter does, and gives up once more.
   bool give_up(Handle before, Handle& me) noexcept {
     for (;;) {
       Handle expected = me;
-      // seq_cst, the update and the look after it, on both sides: the pair. As a release: the node
-      // before is shut, or has been; pairs with the acquire of the thread that finds it.
+      // seq_cst: on both sides the RMW and the following load form the pair. As a release it
+      // publishes that the preceding node is, or was, shut; pairs with the acquire of its finder.
       if (tail_.load(relaxed) == me && tail_.compare_exchange(expected, before, seq_cst)) {
         if (is_shut(Nodes::at(before).state.load(seq_cst))) break;
       } else {
-        // As a release: the node before is in the queue; pairs with wait_for.
+        // As a release it publishes that the preceding node is queued; pairs with wait_for.
         wake_behind(me, Nodes::at(me).state.exchange(before << kShift, seq_cst));
         if (tail_.load(seq_cst) != me) return false;
         before = me;

@@ -5,7 +5,7 @@
 //   locks" (PPoPP 2012), section 3, C-TKT-TKT. It is the writers' lock in I. Calciu, D. Dice, Y.
 //   Lev, V. Luchangco, V. Marathe, N. Shavit, "NUMA-aware reader-writer locks" (PPoPP 2013).
 // Idea: see cohorting.h.
-// State (8 bytes, zero = free): a pointer to a block beside the object (side_block.h). The block
+// State (8 bytes, zero = free): a pointer to a block next to the object (side_block.h). The block
 //   has a local lock for each node. Its head has the global lock, and `node`: 1 + the holder's
 //   node, or kNoLocalLock.
 // Invariants: only the holder writes `node`, which is 0 if nobody holds the lock.
@@ -95,11 +95,11 @@ class CohortMutex : public BlockLock<P, CohortMutex<P, W>, PartsPer::node> {
     const std::uint32_t node = h == nullptr ? 0 : h->node.load(relaxed);  // as in lock
     if (node == 0) [[unlikely]]
       return;
-    h->node.store(0, relaxed);  // before the release that hands the lock on
+    h->node.store(0, relaxed);  // before the release that passes the lock on
     Mutex::unlock(h->global, node == kNoLocalLock ? nullptr : &local(*h, node - 1));
   }
 
-  // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
+  // --- in a forked child (LockCore). relaxed: fork() orders what threads did.
   bool needs_no_repair(bool held) const noexcept {
     Head* const h = state_.find();
     if (h == nullptr) return !held;

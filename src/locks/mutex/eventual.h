@@ -4,9 +4,9 @@
 //   eventual_head.h, which have all of the waiting.
 // State (8 bytes, zero = free): the word (32 bits: the flags, and 21 bits for the number of queued
 //   threads), `wakes`.
-// Space: 2^21 waiting threads; more of them yield.
-// Destroy is safe: the last access is the compare-exchange of the release; what may follow is a
-//   wake of the address.
+// Space: 2^21 waiting threads; further ones yield.
+// Destroy is safe: the last access is the compare-exchange of the release; only a wake of the
+//   address may follow.
 #pragma once
 
 #include "locks/common/claims.h"
@@ -21,7 +21,7 @@ template <Platform P, LineWaitPolicy<P> W>
 class EventualMutex : public EventualLock<P, W> {
  public:
   static constexpr Claims kClaims{.sleepers_in_order = true};
-  // Exploration has cases for this, in which the lock's times are short.
+  // The model checker has test cases for this, with short timeouts.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo{
       .summary =

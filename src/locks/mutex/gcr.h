@@ -1,9 +1,10 @@
 // gcr-NAME: the mutex NAME under concurrency restriction.
 //
 // Paper, idea, liveness, deviations: common/lanes.h.
-// State (8 bytes, zero = free): a pointer to the block of lanes.h, which has the mutex below.
+// State (8 bytes, zero = free): a pointer to the block of lanes.h, with the underlying mutex.
 // Invariants: those of lanes.h.
-// Fairness: that of the mutex below for threads in its queue, which they reach by their lanes.
+// Fairness: that of the underlying mutex for threads in its queue, which they reach through their
+//   lanes.
 // Space: as in lanes.h.
 // Destroy is safe as it is in lanes.h.
 #pragma once
@@ -34,8 +35,7 @@ class GcrMutex : public Lanes<P, W, Lock, GcrMutex<P, W, Lock>> {
 
  public:
   static constexpr Claims kClaims{};
-  // The lanes ration hand-offs. Exploration has cases for that, in which the lanes' times are
-  // short.
+  // The lanes ration hand-offs. The model checker's test cases cover this, with short timeouts.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo = gcr_info(Lock::kInfo, Lock::kInfo.instructions + 47);
 

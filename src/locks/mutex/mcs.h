@@ -3,22 +3,22 @@
 // Paper: J. Mellor-Crummey, M. Scott, "Algorithms for scalable synchronization on shared-memory
 //   multiprocessors" (ACM TOCS 1991), section 2.4. Giving up: B. He, W. Scherer, M. Scott,
 //   "Preemption adaptivity in time-published queue-based spin locks" (HiPC 2005), section 3: a
-//   thread that gives up leaves its node, and the release passes over it. Here a thread that
-//   arrives with a deadline takes over such a node, if there is one, and with it its place.
-// Idea: an arriving thread puts its node at the tail of the queue, links it to the node before, and
-//   waits until that node's thread opens its gate. A release opens the gate of the next node.
+//   thread that times out leaves its node, and the release skips it. Here a thread that arrives
+//   with a deadline takes over such a node, if there is one, and with it its place.
+// Idea: an arriving thread puts its node at the tail of the queue, links the previous node to it,
+//   and waits until that node's thread opens its gate. A release opens the gate of the next node.
 // State (8 bytes, zero = free; node = 32-bit handle):
 //   tail    the newest node; 0: nobody holds the lock or waits
 //   holder  the holder's node
 // Invariants: only the holder writes `holder`. A node in the queue is given back by its thread or,
-//   if that has given up, by the release that passes over it. The gate of a node whose thread has
-//   given up names the lock, so that a thread which finds the node knows its queue.
+//   if that has timed out, by the release that skips it. The gate of a node whose thread has timed
+//   out names the lock, so that a thread which finds the node knows its queue.
 // Fairness: first come, first served, except that a thread which takes over a node gets its place.
-//   A try gets the lock only when nobody is in the queue.
-// Space: a node for each thread that holds the lock or waits. Nodes of threads that gave up stay in
-//   the queue until a release passes over them; as long as the lock does not change hands, other
+//   A trylock gets the lock only when nobody is in the queue.
+// Space: a node for each thread that holds the lock or waits. Nodes of threads that timed out stay
+//   in the queue until a release skips them; as long as the lock does not change hands, other
 //   threads take them over. So there are about as many nodes as there were threads at once, however
-//   often these come back.
+//   often these retry.
 // Deviations: the lock names the holder's node, so any thread may release it.
 // Destroy is safe: the last access to the lock is the compare-exchange on the tail, whether it
 //   leaves the queue empty or finds a successor. What follows touches only nodes.
@@ -39,7 +39,7 @@ namespace lockswap {
 template <Platform P>
 struct alignas(64) McsNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free; else the next node
-  // kShut and kSleepers while it is shut, and 0 when it is open. If its thread has given up, this
+  // kShut and kSleepers while it is shut, and 0 when it is open. If its thread has timed out, this
   // is the lock's address and kAbandoned.
   typename P::template atomic<std::uint64_t> gate;
 };
@@ -104,7 +104,7 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
  private:
   static constexpr std::uint64_t kShut = 1;
   static constexpr std::uint64_t kSleepers = 2;   // while kShut: its thread sleeps
-  static constexpr std::uint64_t kAbandoned = 4;  // its thread has given up
+  static constexpr std::uint64_t kAbandoned = 4;  // its thread has timed out
   static constexpr std::uint32_t kChannel = 1;
 
   // See NodeQueue.
@@ -134,12 +134,11 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
     return reinterpret_cast<std::uintptr_t>(this) | kAbandoned;
   }
 
-  // Takes over a node in the queue whose thread has given up, or returns 0 if it finds none.
-  // Searches only as long as the lock has the same holder, because a release passes over such
-  // nodes.
+  // Takes over a node in the queue whose thread has timed out, or returns 0 if it finds none.
+  // Searches only as long as the lock has the same holder, because a release skips such nodes.
   [[gnu::noinline]] Handle take_over() noexcept {
-    // relaxed, all: a node of another queue does no harm, since the compare-exchange recognises
-    // this queue's nodes, and the lock hands on what must be seen of them.
+    // All relaxed: a node of another queue does no harm, since the compare-exchange recognises this
+    // queue's nodes, and the lock itself synchronises the rest.
     const Handle holder = holder_.load(relaxed);
     Handle h = holder;
     while (h != 0 && holder_.load(relaxed) == holder) {
@@ -157,7 +156,7 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
   // there is none.
   [[gnu::noinline]] void hand_off(Handle me) noexcept {
     for (Handle last = me;;) {
-      // Somebody has swapped itself in and is about to link itself. acquire: pairs with its link.
+      // A thread has swapped itself in and is about to link. acquire: pairs with its link.
       Node& node = Nodes::at(last);
       P::await(Pause::nap, node.link, acquire, [](Handle next) { return next != 0; });
       const Handle next = node.link.load(relaxed);
@@ -165,7 +164,7 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
       // release: the critical section; pairs with wait_at.
       const std::uint32_t was = Nodes::at(next).gate.exchange(0, release);
       if ((was & kAbandoned) == 0) {
-        // It may be another's node already: a late wake is only a stray one.
+        // It may already be another thread's node, for which a late wake is spurious.
         if constexpr (W::kParks) {
           if ((was & kSleepers) != 0) W::wake(&Nodes::at(next).gate, kChannel);
         }

@@ -16,7 +16,7 @@
 
 namespace lockswap {
 
-// Lock derives from this, and has
+// Lock derives from this, and provides
 //   renew(me)        makes a node ready for the queue; is_new(me): it is as renew made it
 //   slow_lock(arrival), slow_unlock(rest): see FastMutexCore
 template <class Lock, Platform P, class NodeOf>
@@ -56,23 +56,23 @@ class NodeQueue {
     const Handle me = holder_.load(relaxed);  // as in enter
     if (me == 0) [[unlikely]]
       return 0;
-    holder_.store(0, relaxed);  // before the release that hands the lock on
+    holder_.store(0, relaxed);  // before the release that passes the lock on
     if (!close_queue(me)) [[unlikely]]
       return me;
     return Nodes::keep(me) ? 0 : me | kLeft;
   }
 
-  // --- in a forked child; see mutex_contract.h. relaxed: the fork handed on what threads did.
-  // Returns true if the lock is free (with `held`, held) and has no other trace. If others use it
-  // already, the answer is ignored.
+  // --- in a forked child; see mutex_contract.h. relaxed: fork() orders what threads did. Returns
+  // true if the lock is free (with `held`, held) and has no other trace. If others use it already,
+  // the answer is ignored.
   bool needs_no_repair(bool held) const noexcept {
     const Handle holder = holder_.load(relaxed);
     if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;
     return !held || (Nodes::is_handle(holder) && Lock::is_new(holder));
   }
-  // Drops the threads that wait, and the holder unless it is to stay. Their nodes are lost.
-  // The lock may be another process's that looks like an ancestor's, and then the handle may name
-  // no node.
+  // Drops the waiting threads, and the holder unless it is to stay. Their nodes are leaked.
+  // The lock may be an unrelated process's that looks like an ancestor's, so the handle may name no
+  // node.
   void repair_after_fork(bool held) noexcept {
     Handle holder = held ? holder_.load(relaxed) : 0;
     if (held && !Nodes::is_handle(holder)) holder = Nodes::take();
@@ -82,18 +82,18 @@ class NodeQueue {
   }
 
  protected:
-  static constexpr std::uint32_t kLeft = 1u << 31;  // beside a handle: it is out of the queue
+  static constexpr std::uint32_t kLeft = 1u << 31;  // next to a handle: it is out of the queue
 
-  // Returns 0 if the lock is held, or else the node before and this one.
+  // Returns 0 if the lock is held, or else the previous node and this one.
   [[gnu::always_inline]] std::uint64_t enter(Handle me) noexcept {
-    Lock::renew(me);  // published by the update of the tail
+    Lock::renew(me);  // published by the RMW on the tail
     Handle none = 0;
     if (P::is_alone() && tail_.compare_exchange_alone(none, me)) [[unlikely]] {
       holder_.store(me, relaxed);  // as below
       return 0;
     }
-    // acq_rel: release, the node is ready before others find it; acquire, pairs with the release
-    // in close_queue that left the queue empty, and the node before is ready.
+    // acq_rel: release publishes the node; acquire pairs with the release in close_queue that left
+    // the queue empty, or with the publication of the previous node.
     const Handle before = tail_.exchange(me, acq_rel);
     if (before != 0) [[unlikely]]
       return std::uint64_t{before} << 32 | me;
@@ -101,7 +101,7 @@ class NodeQueue {
     return 0;
   }
 
-  // Returns true if nobody came behind that node, so that the queue is empty now.
+  // Returns true if nobody has queued behind that node, so that the queue is empty now.
   [[gnu::always_inline]] bool close_queue(Handle me) noexcept {
     Handle expected = me;
     if (P::is_alone()) return tail_.compare_exchange_alone(expected, 0);

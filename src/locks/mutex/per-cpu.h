@@ -1,18 +1,18 @@
-// per-cpu: an MCS lock for each possible CPU, of which the holder has all, as the writer of a
-// per-CPU reader-writer lock does.
+// per-cpu: one MCS lock per possible CPU. A thread holds the mutex when it holds all of them, as
+// the writer of a per-CPU reader-writer lock does.
 //
 // Paper: D. Dice, A. Kogan, "BRAVO - Biased Locking for Reader-Writer Locks" (USENIX ATC 2019),
 //   sections 2 and 5 (Per-CPU); PF-Q's queue of writers is an MCS lock.
 // Idea: a thread that wants the mutex takes all locks in order, and once it has the first one, the
 //   others are free. It is here for comparison, since as a mutex it always costs more than one of
 //   its locks.
-// State (8 bytes, zero = free): a pointer to a block beside the object (side_block.h). The block
-//   has the locks, and whether somebody holds them.
+// State (8 bytes, zero = free): a pointer to a block next to the object (side_block.h). The block
+//   contains the locks and a flag for whether they are held.
 // Invariants: only the holder writes `held`.
 // Fairness: mcs.h's, once the mutex has its block.
 // Space: 128 bytes per CPU and 128 more; the holder has a queue node per CPU.
 // Deviations: none.
-// Destroy is safe: the first lock, at which the others wait, is released last.
+// Destroy is safe: the first lock, for which the others wait, is released last.
 #pragma once
 
 #include <cstddef>
@@ -80,11 +80,11 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PartsPer::cpu> {
     Head* const h = state_.peek();
     if (h == nullptr || h->held.load(relaxed) == 0) [[unlikely]]  // as in take_all
       return;
-    h->held.store(0, relaxed);  // before the release that hands the lock on
+    h->held.store(0, relaxed);  // before the release that passes the lock on
     release_first(*h, Blocks::parts());
   }
 
-  // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
+  // --- in a forked child (LockCore). relaxed: fork() orders what threads did.
   bool needs_no_repair(bool held) const noexcept {
     Head* const h = state_.find();
     if (h == nullptr) return !held;

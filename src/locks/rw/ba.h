@@ -8,7 +8,7 @@
 //   When the writer leaves, it opens the gate of the newest reader, and each reader opens the gate
 //   of the one before it. The last reader that a writer waits for opens that writer's gate.
 //   A writer that finds the lock free and nobody in the queue takes it directly: it needs no node,
-//   only one update of the word, and another one to leave.
+//   only one atomic update of the word, and another one to release.
 // State (24 bytes, zero = free; node = 32-bit handle):
 //   word   64 bits: ba_word.h; the arrivals of readers, the phase, PRES and kDirect
 //   rout   departures of readers (31 bits), kDrain
@@ -18,49 +18,49 @@
 // States:
 //
 //      state     phase  who leaves it, and how
-//   1  open       no    the writer at the head of the queue sets PRES: 2, or 3 if no reader is in;
-//                       or, if there is neither, a writer that is not in the queue sets kDirect: 3
+//   1  open       no    the writer at the head of the queue sets PRES: 2, or 3 without readers;
+//                       or, without readers and queued writers, another writer sets kDirect: 3
 //   2  draining   yes   the last reader that arrived in 1 opens the writer's gate: 3; the writer
-//                       gives up: 4
+//                       times out: 4
 //   3  written    yes   the writer releases the lock: 4
 //   4  leaving    yes   the same writer takes the list, if readers are in it (kLeaving), ends the
 //                       phase and increments its number: 1; then it opens gates
-//   Before 4, a writer of the queue claims the next one, which may not give up from then on. A
-//   reader that arrives in 1 is in at once. One that arrives later is in with the next 1, or gives
-//   up before. The head of the queue sets PRES unconditionally, so arriving readers can't delay it.
-//   It may then find that a direct writer was faster. In that case the end of the direct writer's
-//   phase clears PRES too, and the head sets it again.
+//   Before 4, a queued writer claims its successor, which can no longer time out after that. A
+//   reader that arrives in 1 holds the lock at once. One that arrives later gets it with the next
+//   1, or times out before. The head of the queue sets PRES unconditionally, so arriving readers
+//   can't delay it. It may then find that a direct writer was faster. In that case the direct
+//   writer's release clears PRES too, and the head sets it again.
 // Invariants: only the writer at the head of the queue sets PRES, and whead is its node as long as
-//   PRES is set. A direct writer is in from the moment at which it sets kDirect, and nobody sets
-//   that bit in a phase. In a phase, no reader that arrived later holds the lock. rout never passes
-//   the arrivals. In drain mode (kDrain, in 2) rout counts up to 0 instead.
+//   PRES is set. A direct writer holds the lock from the moment it sets kDirect, and nobody sets
+//   that bit during a phase. In a phase, no reader that arrived later holds the lock. rout never
+//   passes the arrivals. In drain mode (kDrain, in 2) rout counts up to 0 instead.
 // Fairness: phase-fair, and writers are first come, first served. That includes timed threads,
-//   except that a timed writer may take over the place of one that has given up. A writer that
-//   arrives while another one is queued goes behind it. A writer that looked at the queue just
-//   before may pass that one, but only once, since it finds the queue when it comes again. So a
+//   except that a timed writer may take over the place of one that has timed out. A writer that
+//   arrives while another one is queued goes behind it. A writer that checked the queue just before
+//   that one joined may overtake it, but only once, because next time it sees the queue. So a
 //   writer waits for at most one phase of each other thread, as in the paper.
-// Space: a writer of the queue holds one node while it waits and while it owns, a reader while it
-//   waits. For nodes of threads that gave up, see the two queues.
+// Space: a queued writer uses one node while it waits and while it holds the lock, a reader while
+//   it waits. For nodes of threads that timed out, see the two queues.
 // Deviations, of which only the first one changes the order in which threads enter (Fairness):
 //   - A writer that finds the lock free does not queue up.
-//   - A writer polls rout before it asks to be woken. It leaves the list alone if no reader met it.
-//   - A writer that found the queue empty may have to wait on the word until the writer before it
+//   - A writer polls rout before it asks to be woken. It ignores the list if no reader met it.
+//   - A writer that found the queue empty may have to wait on the word until the previous writer
 //     has finished leaving, or until a direct one has left.
 //   - A phase is a number, where the paper has one bit. A timed writer may give up its phase before
-//     readers of the previous phase have noticed that they are in, and then one bit would look to
-//     them as if their own phase went on. With numbers one list of readers is enough, where the
+//     readers of the previous phase have noticed that they hold the lock, and with one bit their
+//     own phase would then seem to go on. With numbers one list of readers is enough, where the
 //     paper has one for each value of the bit, because a reader whose gate was opened for another
 //     phase rechecks.
-//   - A reader that gives up takes its arrival back. It must not count itself out instead, because
+//   - A reader that times out takes its arrival back. It must not count itself out instead, because
 //     a writer that drains would take it for a reader that arrived earlier.
 // Fork: in a child, two kinds of readers were waiting for a writer that does not exist there: those
-//   that arrived after the number that the node at whead has recorded, and those that arrived in a
-//   direct writer's phase. So were the queued writers. repair_after_fork() drops them all. A reader
-//   that may have arrived earlier counts as a holder.
+//   beyond the arrival count recorded in whead's node, and those that arrived in a direct writer's
+//   phase. Queued writers were waiting as well. repair_after_fork() drops them all. A reader that
+//   may have arrived earlier counts as a holder.
 // Destroy is safe: the writer's last access is the compare-exchange that ends the phase, before
 //   which it has emptied the list and claimed the next writer. A reader's last access is the
 //   fetch-add on rout. The last reader of a drain also opens a gate, but its writer cannot leave
-//   before that. Wakes of an address may follow.
+//   before that. Only wakes of its address may follow.
 #pragma once
 
 #include <cstdint>
@@ -103,7 +103,7 @@ class Ba {
 
   static bool prepare() noexcept { return Nodes::prepare(); }
 
-  static constexpr std::uint32_t kNoAttempt = 4;  // an attempt has PRES
+  static constexpr std::uint32_t kNoAttempt = 4;  // an attempt contains PRES
   static_assert((kNoAttempt & Word::kPresent) == 0);
 
   // Counts the reader in. Returns 0 if it holds the lock, or the phase of the writer that it met.
@@ -121,7 +121,7 @@ class Ba {
   // For a reader that has room for only the lowest bits of its phase's number (per-cpu.h).
   // phase_number returns the number, of kPhaseBits bits. whole_phase returns the present phase if
   // its lowest bits are these, and otherwise 0, because the reader's phase is over. With b bits,
-  // that goes wrong if exactly 2^b phases, or a multiple, were given up between two calls of that
+  // that goes wrong if exactly 2^b phases, or a multiple, timed out between two calls of that
   // reader.
   static constexpr int kPhaseBits = 27;
   static_assert(Word::kPhaseNumber / Word::kOnePhase == (1u << kPhaseBits) - 1);
@@ -139,7 +139,7 @@ class Ba {
   // lock.
   bool read_withdraw(std::uint32_t phase) noexcept {
     for (;;) {
-      // acquire: if the phase is over, the reader is in; pairs with end_phase.
+      // acquire: if the phase is over, the reader holds the lock; pairs with end_phase.
       std::uint64_t v = word_.load(acquire);
       if (Word::is_over(v, phase)) return false;
       // relaxed: nothing was read or written under the lock.
@@ -159,22 +159,22 @@ class Ba {
   [[gnu::always_inline]] void read_unlock() noexcept {
     P::check([this] { return counts_me(); });
     // release: the reader's critical section; pairs with the acquires of rout. acquire: the last
-    // reader passes on to the writer's gate what all readers before it released here.
+    // reader publishes at the writer's gate what all earlier readers released here.
     const std::uint32_t left = rout_.fetch_add(kLeft, acq_rel) + kLeft;
     if (left == kDrain) [[unlikely]] {
-      // relaxed: whead was written before the drain mode that was just acquired.
+      // relaxed: whead was written before drain mode began, which was just acquired.
       Gates::open(Nodes::at(writers_.head()), 0);
     }
   }
 
-  // Takes the lock directly, if nobody has it and no writer is in the queue.
+  // Takes the lock directly, if it is free and no writer is queued.
   [[gnu::always_inline]] bool fast_write_lock() noexcept {
     std::uint64_t v = word_.load(relaxed);  // the compare-exchange decides
-    // Each round checks the phase, the queue and rout; the compare-exchange notices readers that
-    // came since.
+    // Each round checks the phase, the queue and rout; the compare-exchange fails if readers have
+    // come since.
     while (Word::is_free(v) && writers_.nobody() && all_left(v)) {
-      // acquire: the writers before; pairs with end_phase. The readers before were acquired in
-      // all_left.
+      // acquire: synchronises with earlier writers (end_phase). all_left has already synchronised
+      // with earlier readers.
       if (word_.compare_exchange(v, v | Word::kDirect, acquire)) return true;
     }
     return false;
@@ -196,7 +196,7 @@ class Ba {
 
   [[gnu::always_inline]] bool fast_write_unlock() noexcept {
     P::check([this] { return is_sound(); });
-    // relaxed: the owner's own kDirect, or none; its lock() happened before.
+    // relaxed: kDirect, if set, was set by the owner's lock(), which happened before.
     std::uint64_t v = word_.load(relaxed);
     // release: as in end_phase.
     return (v & (Word::kDirect | Word::kOfWaiting)) == Word::kDirect &&
@@ -207,8 +207,8 @@ class Ba {
   }
 
   // --- racy snapshots, which may be stale at once
-  // Never false while a read hold lasts: rout is read first (acquire: pairs with read_unlock, so
-  // the arrivals of the readers that left are seen), and so the arrivals exceed it by that hold.
+  // Never false while a read hold lasts: rout is loaded first (acquire: pairs with read_unlock, so
+  // every departure's arrival is seen), and the arrivals loaded later exceed it by that hold.
   bool has_readers() const noexcept {
     const std::uint32_t left = rout_.load(acquire);
     return left != target_of(word_.load(relaxed));
@@ -227,8 +227,8 @@ class Ba {
     return (target_of(word_.load(relaxed)) - left) >> 31 != 0;
   }
 
-  // --- in a forked child (LockCore). relaxed, all: the fork handed on what threads did, and the
-  // contract hands on what happens here.
+  // --- in a forked child (LockCore). All relaxed: fork() makes earlier writes visible, and the
+  // contract's release store publishes the repair.
   bool needs_no_repair(bool written) const noexcept {
     const std::uint64_t v = word_.load(relaxed);
     if (!readers_.nobody()) return false;
@@ -237,7 +237,7 @@ class Ba {
         Word::is_direct(v) ? Word::is_absent(v) && writers_.nobody() : writers_.is_head_alone();
     return is_alone && (v & Word::kOfWaiting) == 0 && all_left(v);
   }
-  // The nodes of those that waited are lost.
+  // The nodes of waiters are leaked.
   void repair_after_fork(bool written) noexcept {
     const std::uint64_t v = word_.load(relaxed);
     const bool is_direct = Word::is_direct(v);
@@ -253,20 +253,20 @@ class Ba {
   static constexpr std::uint32_t kDrain = 1;  // in rout: it counts up to 0
   static constexpr std::uint32_t kLeft = 2;   // in rout: a reader has left
 
-  // What rout will be when all readers that have arrived have left.
+  // The value of rout once all readers that have arrived have left.
   static std::uint32_t target_of(std::uint64_t v) noexcept { return Word::arrived(v) * kLeft; }
   bool all_left(std::uint64_t v) const noexcept {
     return rout_.load(acquire) == target_of(v);  // acquire: pairs with read_unlock
   }
 
-  // --- in a forked child. Both return arrivals as the word has them.
+  // --- in a forked child. Both return the arrival count in the word's encoding.
   // In a direct writer's phase: the readers that had arrived before it, all of which have left.
   std::uint64_t all_that_left() const noexcept {
     return std::uint64_t{rout_.load(relaxed) / kLeft} * Word::kReader;
   }
   std::uint64_t arrived_before_phase(std::uint64_t v) const noexcept {
     const Handle head = writers_.head();
-    // What looks like an ancestor's may be another process's, with a handle of no node.
+    // An unrelated process's lock may look like an ancestor's: the handle may name no node here.
     const std::uint64_t arrivals_at_phase = Word::is_free(v) || !Nodes::is_handle(head)
                                                 ? 0
                                                 : Nodes::at(head).arrivals_at_phase.load(relaxed);
@@ -275,14 +275,14 @@ class Ba {
   }
 
   // --- for P::check
-  // For a reader that is in: fewer readers have left than have arrived or, in drain mode, than the
-  // writer waits for.
+  // For a reader that holds the lock: fewer readers have left than have arrived or, in drain mode,
+  // than the writer waits for.
   bool counts_me() const noexcept {
     const std::uint32_t left = rout_.load(relaxed);
     const std::uint32_t all = (left & kDrain) != 0 ? kDrain : target_of(word_.load(relaxed));
     return static_cast<std::int32_t>(all - left) >= static_cast<std::int32_t>(kLeft);
   }
-  // While both bits are set, somebody is at the head of the queue.
+  // While both bits are set, some writer is at the head of the queue.
   bool is_sound() const noexcept {
     const std::uint64_t v = word_.load(relaxed);
     return !Word::is_direct(v) || Word::is_absent(v) || !writers_.nobody();
@@ -298,7 +298,7 @@ class Ba {
   // deadline has passed, and then the writer has left the queue.
   template <DrainListener L>
   bool own(Handle me, const Deadline* deadline, const L& listener) noexcept {
-    // The writer before may have left the queue but not yet the word.
+    // The previous writer may have left the queue but not yet cleared PRES.
     if (!await_absence(deadline)) {
       leave_queue(me);
       return false;
@@ -306,8 +306,8 @@ class Ba {
     std::uint64_t seen = enter_phase(me);
     while (Word::is_direct(seen)) {
       if (!await_absence(deadline)) {
-        // Its own PRES, unless that phase is over: whead must not name a node that isn't in the
-        // queue. relaxed: the queue hands it on to the next head.
+        // Clear our own PRES, unless the direct writer's release already has: whead must not name a
+        // node that isn't in the queue. relaxed: the queue publishes it to the next head.
         word_.fetch_and(~Word::kPresent, relaxed);
         leave_queue(me);
         return false;
@@ -328,7 +328,7 @@ class Ba {
 
   // Waits until PRES is clear. Returns false if the deadline has passed first.
   bool await_absence(const Deadline* deadline) noexcept {
-    // relaxed, both: enter_phase acquires what was done before.
+    // Both relaxed: enter_phase acquires.
     if (Word::is_absent(word_.load(relaxed))) [[likely]]
       return true;
     return W::until(word_, relaxed, Word::kSleepers, Word::kChannel, deadline, Word::is_absent);
@@ -340,36 +340,36 @@ class Ba {
   }
 
   static void record_arrivals(Handle me, std::uint64_t v) noexcept {
-    // relaxed: read after a fork only, which hands everything on.
+    // relaxed: only read after fork(), which orders everything.
     Nodes::at(me).arrivals_at_phase.store((v & Word::kArrived) | Node::kRecorded, relaxed);
   }
 
-  // Returns the word's previous value. If that was in a direct writer's phase, this writer has not
-  // got a phase.
+  // Returns the word's previous value. If that was in a direct writer's phase, this writer has no
+  // phase yet.
   std::uint64_t enter_phase(Handle me) noexcept {
     writers_.stand_at_head(me);
     P::check([this, me] { return is_at_head(me, false); });
-    // acquire: the direct writers before; pairs with end_phase. Those before in the queue came with
-    // it, the readers before are awaited at rout, and the readers after it need no data.
+    // acquire: synchronises with earlier direct writers (end_phase). The queue has done so with
+    // earlier queued writers, earlier readers are waited for at rout, and later ones need no order.
     return word_.fetch_add(Word::kPresent, acquire);
   }
 
-  // Returns false if the deadline has passed while readers are still in.
+  // Returns false if the deadline has passed while readers still hold the lock.
   [[gnu::noinline]] bool wait_to_drain(Handle me, std::uint32_t target,
                                        const Deadline* deadline) noexcept {
     Node& node = Nodes::at(me);
     node.gate.store(Gates::kShut, relaxed);  // published by the next line
-    // From here on rout counts from (left - target) up to 0. acq_rel: release, gate and whead for
-    // the last reader; acquire, the readers that have left, if all have.
+    // From here on rout counts from (left - target) up to 0. acq_rel: release publishes gate and
+    // whead to the last reader; acquire synchronises with the readers if all have left.
     if (rout_.fetch_add(kDrain - target, acq_rel) != target && !Gates::wait_at(node, deadline)) {
-      // relaxed: if all have left, the gate hands them on.
+      // relaxed: if all have left, acquiring the gate synchronises with them.
       if (rout_.fetch_add(target - kDrain, relaxed) != kDrain) return false;
       // The last reader has left meanwhile, and is about to open the gate.
       Gates::wait_at(node, nullptr);
       return true;
     }
-    // Nobody else counts: all are out, none can get in. release: hands on what those readers
-    // released, as an update would; pairs with has_readers and too_many_readers.
+    // Nobody else counts: all have left, none can enter. release: unlike an RMW, a store ends the
+    // readers' release sequence, so it republishes; pairs with has_readers and too_many_readers.
     rout_.store(target, release);
     return true;
   }
@@ -384,15 +384,15 @@ class Ba {
     Writers::pass_turn(me, next);
   }
 
-  // Called by the writer that is in, or has its turn. Ends its phase, so that the readers that
-  // waited are in. Its last access to the lock is the compare-exchange.
+  // Called by the writer that holds the lock, or has its turn. Ends its phase, which lets the
+  // waiting readers in. Its last access to the lock is the compare-exchange.
   void end_phase() noexcept {
     std::uint64_t v = word_.load(relaxed);
     const std::uint64_t phase = Word::phase_of(v);
     Handle newest = 0;
     for (;;) {
       if ((v & (Word::kQueued | Word::kLeaving)) == Word::kQueued) {
-        // relaxed: a reader that pushes itself after the next line sees this; that is acq_rel.
+        // relaxed: take_all() is acq_rel, so a reader that pushes itself after it sees kLeaving.
         v = word_.fetch_or(Word::kLeaving, relaxed) | Word::kLeaving;
         newest = readers_.take_all();
       }

@@ -14,10 +14,10 @@ namespace lockswap {
 // own, because its thread spins on it.
 template <Platform P>
 struct alignas(64) BaNode {
-  // Belongs to the arena while the node is free. A writer's leads to the next writer, and that of a
-  // reader which has left the list leads to the node before its own.
+  // The arena's while the node is free. A writer's names the next writer; that of a reader which
+  // has left the list names the node before its own.
   typename P::template atomic<std::uint32_t> link;
-  // BaGates says what the values mean.
+  // See BaGates for the values.
   typename P::template atomic<std::uint64_t> gate;
   // For the writer whose turn it is: how many readers had arrived when it set PRES, and kRecorded.
   // Forked children read it.
@@ -26,7 +26,7 @@ struct alignas(64) BaNode {
   static constexpr std::uint64_t kRecorded = 1;
 };
 
-// What a gate's word says, and how a thread waits there.
+// The values of a gate's word, and how a thread waits there.
 //   shut       kShut and flags
 //   open       for a reader in the list, the phase that is over, shifted by kEndedShift, or 0; for
 //              a writer, 0
@@ -36,10 +36,10 @@ struct BaGates {
   using Node = BaNode<P>;
 
   static constexpr std::uint64_t kShut = 1;
-  static constexpr std::uint64_t kSleeper = 2;    // while shut: its thread sleeps
+  static constexpr std::uint64_t kSleeper = 2;    // while shut: its thread is asleep
   static constexpr std::uint64_t kAbandoned = 4;  // its thread has left
-  static constexpr std::uint64_t kMayLeave = 8;   // while shut: a timed writer's
-  static constexpr std::uint64_t kClaimed = 16;   // while shut: it will be opened; stay
+  static constexpr std::uint64_t kMayLeave = 8;   // while shut: it is a timed writer's
+  static constexpr std::uint64_t kClaimed = 16;   // while shut: it will be opened, so stay
   static constexpr int kEndedShift = 32;
   static constexpr std::uint32_t kChannel = 1;
 
@@ -51,11 +51,11 @@ struct BaGates {
     return W::until(node.gate, acquire, kSleeper, kChannel, deadline,
                     [](std::uint64_t v) { return !is_shut(v); });
   }
-  // Returns the gate's previous value. After the exchange the node may be another thread's, for
-  // which a late wake is merely a stray one.
+  // Returns the gate's previous value. After the exchange the node may be another thread's, which
+  // sees a late wake as a spurious one.
   static std::uint64_t open(Node& node, std::uint64_t to) noexcept {
-    // release: what the opener knows of earlier critical sections; pairs with wait_at. acquire: if
-    // its thread has left, where the list goes on; pairs with abandon in ba_readers.h.
+    // release: publishes the critical sections seen so far; pairs with wait_at. acquire: the link,
+    // if the node's thread has left; pairs with abandon in ba_readers.h.
     const std::uint64_t was = node.gate.exchange(to, acq_rel);
     if constexpr (W::kParks) {
       if ((was & (kShut | kSleeper)) == (kShut | kSleeper)) W::wake(&node.gate, kChannel);

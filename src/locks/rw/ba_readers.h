@@ -14,8 +14,8 @@
 //   (kLeaving), so this writer takes it. A reader that misses this window takes the whole list and
 //   makes the others retry.
 // Why kLeaving: the writer must empty the list before it clears PRES (end_phase in ba.h). After
-//   that, the readers in the list may have left, others may have been in and out, and the lock may
-//   be gone.
+//   that, the readers in the list may have left, others may have come and gone, and the lock may be
+//   destroyed.
 // Space: each waiting reader finds at most the nodes of those that have left since the phase began
 //   or since the reader above them left: a few per waiting thread.
 #pragma once
@@ -43,7 +43,7 @@ class BaReaderList {
   using WordAtom = typename P::template atomic<std::uint64_t>;
 
   // `word`, here and below, is the lock's. Returns true if the phase is over, so that its readers
-  // are in, and false if the deadline has passed.
+  // hold the lock, and false if the deadline has passed.
   [[gnu::noinline]] bool wait_for_end(WordAtom& word, std::uint32_t phase,
                                       const Deadline* deadline) noexcept {
     for (;;) {
@@ -51,7 +51,7 @@ class BaReaderList {
       const std::uint64_t v = word.load(acquire);
       if (Word::is_over(v, phase)) return true;
       // Without memory for a node it waits like a reader that is too late for the list; a deadline
-      // or its patience may end that wait.
+      // or its patience limits that wait.
       const Handle me = (v & Word::kLeaving) != 0 ? 0 : Nodes::try_take();
       if (me == 0) {
         return W::until(word, acquire, Word::kSleepers, Word::kChannel, deadline,
@@ -71,7 +71,7 @@ class BaReaderList {
   // Takes the whole list, for the writer that has set kLeaving. Returns its newest node, which
   // open_list needs.
   Handle take_all() noexcept {
-    // acquire: the nodes. release: kLeaving; pairs with the push in wait_in_list.
+    // acq_rel: pairs with the pushes in wait_in_list. The release publishes kLeaving.
     return rtail_.exchange(0, acq_rel);
   }
   // Opens the newest gate whose thread still waits.
@@ -87,7 +87,7 @@ class BaReaderList {
 
   // For tests, when all threads have ended, and in a forked child.
   bool nobody() const noexcept { return rtail_.load(relaxed) == 0; }
-  // Called in a forked child. The nodes are lost.
+  // Called in a forked child. The nodes are leaked.
   void drop_all() noexcept { rtail_.store(0, relaxed); }
 
  private:
@@ -98,8 +98,8 @@ class BaReaderList {
                       const Deadline* deadline) noexcept {
     Node& node = Nodes::at(me);
     node.gate.store(Gates::kShut, relaxed);  // published by the exchange
-    // release: this node. acquire: the one before; and if the list was taken by a writer before
-    // this, that it is leaving. Exchanges continue each other's release sequences.
+    // release: publishes this node. acquire: the previous one, and kLeaving if a writer took the
+    // list before this. Exchanges continue each other's release sequences.
     const Handle before = rtail_.exchange(me, acq_rel);
     if (!announce(word, phase)) {
       take_list(me, before);
@@ -117,7 +117,7 @@ class BaReaderList {
 
   // Returns true if that phase's writer will take the list, false if it may have done so.
   static bool announce(WordAtom& word, std::uint32_t phase) noexcept {
-    // relaxed: that a writer is leaving came with the push.
+    // relaxed: the push has acquired kLeaving, if it was set.
     std::uint64_t v = word.load(relaxed);
     while (!Word::is_over(v, phase) && (v & Word::kLeaving) == 0) {
       // relaxed: the writer takes the list after it has set kLeaving, which comes later in this
@@ -131,7 +131,7 @@ class BaReaderList {
   // Makes all readers in the list recheck: each waits for another phase, or will find that its
   // phase is over.
   void take_list(Handle me, Handle before) noexcept {
-    // acquire: the nodes.
+    // acquire: pairs with the pushes.
     const Handle newest = rtail_.exchange(0, acquire);
     if (newest == me) {
       Nodes::give(me);
@@ -150,8 +150,8 @@ class BaReaderList {
       Nodes::give(gone);
     }
     Handle expected = me;
-    // relaxed, both: if this is the newest node, all below are still in the list as they were, and
-    // the update continues their release sequences.
+    // Both relaxed: if this is the newest node, all below are still in the list as they were, and
+    // the RMW continues their release sequences.
     if (rtail_.load(relaxed) == me && rtail_.compare_exchange(expected, before, relaxed)) {
       Nodes::give(me);
     } else {
@@ -161,8 +161,8 @@ class BaReaderList {
   // From then on the node belongs to the thread that comes to open its gate.
   static void abandon(Handle me, Handle before) noexcept {
     Node& node = Nodes::at(me);
-    node.link.store(before, relaxed);  // handed on by the next line
-    // release: the link; pairs with open and leave. acquire: if the gate is open, pairs with open.
+    node.link.store(before, relaxed);  // published by the next line
+    // release: the link; pairs with open and leave. acquire: pairs with open if that came first.
     const std::uint64_t was = node.gate.exchange(Gates::kAbandoned, acq_rel);
     if (Gates::is_shut(was)) return;
     open_list(before, was);

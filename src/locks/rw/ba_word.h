@@ -3,9 +3,9 @@
 //
 //   bit 0       kPresent: PRES, the writer at the head of the queue has its turn
 //   bit 1       kQueued: in a phase: readers wait in the list
-//   bit 2       kLeaving: in a phase: the writer empties the list, and goes
-//   bit 3       kSleepers: in a phase: somebody sleeps on the word
-//   bit 4       kDirect: a writer that does not stand in the queue is in
+//   bit 2       kLeaving: in a phase: the writer empties the list, and is about to leave
+//   bit 3       kSleepers: in a phase: a thread sleeps on the word
+//   bit 4       kDirect: a writer that is not in the queue holds the lock
 //   bits 5..31  the phase's number
 //   bits 32..   how many readers have arrived
 //
@@ -32,20 +32,20 @@ struct BaWord {
   // The flags that waiting threads, or the writer on their account, set during a phase.
   static constexpr std::uint64_t kOfWaiting = kQueued | kLeaving | kSleepers;
 
-  static constexpr std::uint32_t kChannel = 1;  // of those that sleep on the word
+  static constexpr std::uint32_t kChannel = 1;  // for threads that sleep on the word
 
   static bool is_free(std::uint64_t v) noexcept { return (v & (kPresent | kDirect)) == 0; }
   static bool is_direct(std::uint64_t v) noexcept { return (v & kDirect) != 0; }
   // Returns whether the head of the queue may set PRES.
   static bool is_absent(std::uint64_t v) noexcept { return (v & kPresent) == 0; }
-  // The phase that the word is in.
+  // The word's current phase.
   static std::uint32_t phase_of(std::uint64_t v) noexcept {
     return static_cast<std::uint32_t>((v & kPhaseNumber) | kPresent);
   }
   static bool is_over(std::uint64_t v, std::uint32_t phase) noexcept {
     return is_free(v) || phase_of(v) != phase;
   }
-  // The word after the present phase, if no waiting thread has to be told.
+  // The word after the current phase, if no waiting thread has to be woken.
   static std::uint64_t after_phase(std::uint64_t v) noexcept {
     return (v & kArrived) | ((v + kOnePhase) & kPhaseNumber);
   }

@@ -1,12 +1,12 @@
 // The queue of a BA lock's writers (ba.h): an MCS queue whose waiters may leave.
 //
-// Papers: those of mutex/mcs.h. A timed writer that gives up leaves its node in the queue, and the
+// Papers: those of mutex/mcs.h. A timed writer that times out leaves its node in the queue, and the
 //   thread that passes the turn on skips it. A timed writer that arrives takes over such a node if
 //   it finds one, and its place with it.
 // Deviation: the turn is passed on in two steps, because the lock may not be touched after its
-//   release. (The queued writers may have left by then, and readers may have been in and out.)
-//   Before the release the next writer is claimed, after which it may not leave, and after the
-//   release its gate is opened.
+//   release. (The queued writers may have left by then, and readers may have come and gone.) Before
+//   the release the next writer is claimed, after which it may not leave, and after the release its
+//   gate is opened.
 // Invariants: a node in the queue is given back by its thread or, if that has left, by the thread
 //   that skips it. The gate of a node whose thread has left names the queue. whead is the node of
 //   the writer at the head of the queue, as long as PRES is set.
@@ -57,7 +57,7 @@ class alignas(8) BaWriterQueue {
     return wait_or_leave(me, deadline) ? me : 0;
   }
 
-  // Called by the writer at the head. Returns the next writer, which can't give up from now on, or
+  // Called by the writer at the head. Returns the next writer, which can't time out from now on, or
   // 0 if there is none. This is the last access to the lock, since pass_turn, which follows,
   // touches only nodes.
   Handle claim_next(Handle me) noexcept { return close_queue(me) ? 0 : claim_after(me); }
@@ -77,21 +77,21 @@ class alignas(8) BaWriterQueue {
   }
   bool is_at_head(Handle me) const noexcept { return head() == me && !nobody(); }
 
-  // relaxed: a writer that takes the word directly decides by it whether it may, and acquires
-  // nothing. Also for tests, when all threads have ended.
+  // relaxed: for a direct writer this is only a check; its compare-exchange acquires. Also for
+  // tests, when all threads have ended.
   bool nobody() const noexcept { return wtail_.load(relaxed) == 0; }
 
-  // --- in a forked child. relaxed: the fork handed on what threads did.
+  // --- in a forked child. relaxed: fork() orders what threads did.
   // Returns whether the writer that has its turn is the only one in the queue.
   bool is_head_alone() const noexcept {
     const Handle tail = wtail_.load(relaxed);
     return Nodes::is_handle(tail) && tail == head() && Nodes::at(tail).link.load(relaxed) == 0;
   }
-  // Drops the writers that waited, whose nodes are lost, and the one that has its turn unless it
+  // Drops the waiting writers, whose nodes are leaked, and the one that has its turn unless it
   // stays.
   void drop_all(bool head_stays) noexcept {
     Handle head = head_stays ? whead_.load(relaxed) : 0;
-    // The lock may be another process's that looks like an ancestor's, and then the handle may name
+    // The lock may be an unrelated process's that seems to be an ancestor's, so the handle may name
     // no node.
     if (head_stays && !Nodes::is_handle(head)) stand_at_head(head = Nodes::take());
     if (head_stays) Nodes::at(head).link.store(0, relaxed);
@@ -111,12 +111,12 @@ class alignas(8) BaWriterQueue {
     return ready(h);
   }
   static Handle ready(Handle h) noexcept {
-    Nodes::at(h).link.store(0, relaxed);  // published by the update that enqueues it
+    Nodes::at(h).link.store(0, relaxed);  // published by the RMW that enqueues it
     return h;
   }
   Handle enter(Handle me) noexcept {
-    // acq_rel: release, the node is ready before others find it; acquire, pairs with close_queue
-    // of the writer that left the queue empty.
+    // acq_rel: release publishes the node; acquire synchronises with the writer that left the queue
+    // empty (close_queue).
     return wtail_.exchange(me, acq_rel);
   }
   static void line_up(Handle before, Handle me, std::uint64_t gate) noexcept {
@@ -144,8 +144,8 @@ class alignas(8) BaWriterQueue {
   // Takes over a node in the queue whose thread has left, or returns 0 if it finds none. Searches
   // only as long as it is the turn of the same writer, as the lock's word says.
   Handle take_over(const WordAtom& word) noexcept {
-    // relaxed, all: a wrong turn does no harm, since the compare-exchange knows this queue's nodes,
-    // and what has to be seen of them comes with the turn.
+    // All relaxed: a wrong turn does no harm, because the compare-exchange recognises this queue's
+    // nodes, and passing the turn synchronises the rest.
     const std::uint64_t turn = Word::turn_of(word.load(relaxed));
     Handle h = Word::is_absent(turn) ? 0 : whead_.load(relaxed);
     while (h != 0 && Word::turn_of(word.load(relaxed)) == turn) {
@@ -163,7 +163,7 @@ class alignas(8) BaWriterQueue {
   [[gnu::noinline]] Handle claim_after(Handle me) noexcept {
     for (Handle last = me;;) {
       Node& node = Nodes::at(last);
-      // Somebody has swapped itself in and is about to link itself. acquire: pairs with line_up.
+      // Another writer has swapped itself in and is about to link. acquire: pairs with line_up.
       P::await(Pause::nap, node.link, acquire, [](Handle next) { return next != 0; });
       const Handle next = node.link.load(relaxed);
       if (last != me) Nodes::give(last);
@@ -177,7 +177,7 @@ class alignas(8) BaWriterQueue {
   }
   // Returns false if its thread has left, and then nobody can take over the node any more.
   static bool claim(Node& node) noexcept {
-    // relaxed, all: its thread learns nothing by it but that it has to stay.
+    // All relaxed: this only tells the node's thread to stay.
     std::uint64_t v = node.gate.load(relaxed);
     for (;;) {
       if ((v & Gates::kAbandoned) != 0) {
@@ -189,10 +189,10 @@ class alignas(8) BaWriterQueue {
     }
   }
 
-  // Returns true if nobody came behind that node, so that the queue is empty.
+  // Returns true if nobody has queued behind that node, so that the queue is empty.
   bool close_queue(Handle last) noexcept {
     Handle expected = last;
-    // Hot and uncontended: one look at the node, one compare-exchange.
+    // Hot and uncontended: one load from the node, one compare-exchange.
     // release: the critical section; pairs with the acquire of the writer that finds the queue
     // empty.
     return Nodes::at(last).link.load(relaxed) == 0 && wtail_.compare_exchange(expected, 0, release);

@@ -4,12 +4,12 @@
 //   bit 1      kSlotsInUse: slots may name the lock
 //   bit 2      kEnded: the bias has ended for good
 //   bits 3..5  inhibit shift: how many times in a row the bias did not pay, at most 7
-//   bit 6      kTrying: a writer that only tries looks for readers in slots
+//   bit 6      kTrying: a writer in a trylock scans the slots for readers
 //   bits 7..56 a time, P::now in steps of 128 ns: with kOn or kRevoked, since when it is on, or was
 //              (0: since the lock was first read); else InhibitUntil
 //   bits 57..62 if the bias is revoked or inhibited, its last visitor (visited): 57..58 two bits
 //              of the thread's number, 59..60 which two, 61..62 how many visitors in turn
-//   bit 63     kRevoked: by a writer that met no reader and did not look at the clock
+//   bit 63     kRevoked: by a writer that met no reader and did not read the clock
 //
 //   state      bits                 fast_read  consider_bias  suspend      revoke       end_bias
 //   unused     0                    core       -> starting,   -            -            -> ended
@@ -17,7 +17,7 @@
 //   starting   kStarting            core       -              -            -            -> ended
 //   on         kOn, kSlotsInUse     a slot     -              -> suspended -> suspended -> ending
 //                                                                          and goes on;
-//                                                                          a try: -> trying
+//                                                                          a trylock: -> trying
 //   trying     kTrying, kSlotsInUse core; with -              -            -> inhibited -> ending
 //                                   a slot already, -> on                  or on
 //   suspended  kSlotsInUse          core       -> on          -            scans, and   -> ending
@@ -30,15 +30,15 @@
 //                                                                          -> ended     -> ended
 //   ended      kEnded               core       -              -            -            -
 //
-// Invariants: the word is always in one of these states. A reader that stays although a writer
-//   tries clears kTrying when it sets kOn.
+// Invariants: the word is always in one of these states. A reader that stays although a writer is
+//   in a trylock clears kTrying when it sets kOn.
 //
 //   consider_bias  a reader that got the underlying lock, unless a writer waits for it; if the bias
 //                  is revoked or inhibited, only a reader that met another thread there, or that
 //                  finds that threads take turns (is_shared)
 //   suspend        a writer that waits for readers of the underlying lock
-//   revoke         a writer that has the underlying lock; if it gives up: suspended -> on. A try:
-//                  whichever changes "trying" first is in, the writer or a reader with a slot
+//   revoke         a writer that has the underlying lock; if it times out: suspended -> on. Try:
+//                  the writer or a reader with a slot gets it, whichever changes "trying" first
 //   end_bias       a release without a token (release_any_slot)
 #pragma once
 
@@ -57,7 +57,7 @@ struct BiasWord {
   // Times overflow after four and a half years of uptime, and from then on the bias is never
   // inhibited.
   static constexpr std::uint64_t kTime = (std::uint64_t{1} << 57) - 128;
-  static constexpr std::uint64_t kStarting = kTime;  // inhibited for ever, until start() has ended
+  static constexpr std::uint64_t kStarting = kTime;  // inhibited for ever, until start() returns
 
   // If the bias has never been on, any slots that name this address belong to an earlier lock.
   static bool has_been_on(std::uint64_t bias) noexcept { return bias != 0 && bias != kStarting; }
@@ -68,14 +68,14 @@ struct BiasWord {
     return (now & kTime) | (bias & kInhibitShift) | kSlotsInUse | kOn;
   }
 
-  // What a revocation took, in ns of P::now.
+  // The cost of a revocation, in ns of P::now.
   struct Revocation {
     std::uint64_t start;
     std::uint64_t fenced;  // when the heavy fence was done
     std::uint64_t end;
 
     std::uint64_t cost() const noexcept { return end - start; }
-    // The part of the cost that counts in the decision whether the bias paid.
+    // The part of the cost that counts when deciding whether the bias paid.
     std::uint64_t counted() const noexcept {
       return fenced - start + std::min(end - fenced, kMostWaitCounted);
     }
@@ -94,7 +94,7 @@ struct BiasWord {
     return (std::min(inhibit_until, kTime - 128) & kTime) | shift << kInhibitShiftAt;
   }
 
-  // It is one of the states above; for P::check.
+  // Whether it is one of the states above; for P::check.
   static bool is_a_state(std::uint64_t bias) noexcept {
     const std::uint64_t flags = bias & (kOn | kSlotsInUse | kEnded | kTrying);
     if ((bias & kEnded) != 0) return (bias & ~kSlotsInUse) == kEnded;
@@ -117,7 +117,7 @@ struct BiasWord {
 
   // Threads that take turns with a lock never meet inside it. So while the bias is revoked or
   // inhibited, the word says who was here last, and how often that changed. The lock counts as
-  // shared once the third visitor in turn differs from the one before. The second visitor is not
+  // shared once the third visitor in turn differs from the previous one. The second visitor is not
   // enough, because it may have inherited the lock from the first, as after a fork. It then uses
   // the lock alone, and must not read the clock.
   //
@@ -149,7 +149,7 @@ struct BiasWord {
   static constexpr std::uint64_t kVisitors = std::uint64_t{63} << kVisitorAt;
   static constexpr int kInhibitShiftAt = 3;
   static constexpr std::uint64_t kMostInhibitShift = 7;
-  // The most that counts of the time spent waiting for readers. The rest is due to readers that
+  // The maximum that counts of the time spent waiting for readers. The rest is due to readers that
   // were preempted, for which a writer would have waited without a bias too. The heavy fence counts
   // in full.
   static constexpr std::uint64_t kMostWaitCounted = 8192;  // ns

@@ -13,18 +13,18 @@
 //     writer  1. take the bias away     2. scan the slots
 //   Either the writer sees the slot, or the reader sees the change and backs out.
 // Invariants: the bias is switched on only under the underlying read lock, so never while a writer
-//   owns. While a writer owns, no slot names the lock, except for readers about to back out.
+//   holds the lock. While one does, no slot names the lock, except for readers about to back out.
 // Fairness: the underlying lock's, except that readers which published themselves before a writer
 //   arrived go first. Later ones wait behind it if the underlying lock makes them.
 // Space: 8 bytes per lock; one table per process, or a row per thread.
 // Deviations: the inhibited time grows while the bias does not pay (BiasWord::inhibited). Readers
 //   on the slow path do not each read the clock (consider_bias), and only a thread that shares the
 //   lock with others reads it at all (Look). A writer that has to wait for slow readers suspends
-//   the bias before it waits, not afterwards (write_lock). In the try forms, a reader tries the
-//   slots first, and a writer checks the slots before it disturbs anybody.
+//   the bias before it waits, not afterwards (write_lock). In trylocks, a reader tries the slots
+//   first, and a writer checks the slots before it turns readers back.
 // Fork: slots stay in a child, as holds do. If the bias is in a state in which no slot may name the
-//   lock, slots that do belong to readers that were about to back out, and repair_after_fork()
-//   frees them.
+//   lock, any slot that still names it belongs to a reader that was backing out, and
+//   repair_after_fork() frees it.
 // Destroy is safe: a fast reader's last access is to its slot, which is never freed.
 #pragma once
 
@@ -68,16 +68,16 @@ class Bravo {
   static constexpr Claims kClaims{.fifo_writers = Core::kClaims.fifo_writers,
                                   .fcfs_writers = Core::kClaims.fcfs_writers,
                                   .sleepers_in_order = Core::kClaims.sleepers_in_order};
-  // As LockInfo's. The lock below adds a token to keep.
+  // Same meaning as LockInfo::instructions. More if the underlying lock's token must be kept.
   static constexpr unsigned kInstructions = Slots::kHasHeavyFence          ? 93
                                             : ReadTokens<Core>::kHasTokens ? 70
                                                                            : 62;
-  // What a write takes beside that of the lock below, while the bias is off.
+  // Extra instructions per write lock, on top of the underlying lock's, while the bias is off.
   static constexpr unsigned kWriteInstructions = 5;
 
   static bool prepare() noexcept { return Core::prepare() && Slots::prepare(); }
 
-  // How far an acquisition has come. One of
+  // The state of an acquisition. One of
   //   a token                for a fast hold, where its slot is; for a slow one, 0 or core_token()
   //   kBiasOff, kSuspended,  fast_read did not publish itself
   //   kCollision
@@ -94,12 +94,12 @@ class Bravo {
       return (bias & Word::kSlotsInUse) == 0 ? kBiasOff : kSuspended;
     return recheck_bias(f, Slots::fill(f));
   }
-  // Called after fast_read. While the bias is off, a reader does at once what it would do under a
-  // lock without one, unless it is its turn to consider the bias. (Any reader may switch a
-  // suspended bias on again.) Another thread can take the cache line away between the first load
-  // from the lock and the update, so the code in between must be short, and the update should be
-  // one that can't fail, if the core has such. If the reader is in, its token is 0. If it has
-  // arrived at the core, read_wait or read_withdraw continues.
+  // Called after fast_read. While the bias is off, a reader goes straight to the underlying lock,
+  // unless it is its turn to consider the bias. (Any reader may switch a suspended bias on again.)
+  // Another thread can take the cache line away between the first load from the lock and the
+  // update, so the code in between must be short, and the update should be a fetch-add rather than
+  // a CAS, if the core has one. If the reader holds the lock, its token is 0. If it has arrived at
+  // the core, read_wait or read_withdraw continues.
   [[gnu::always_inline]] static Below read_below(Frame& f, Attempt& a) noexcept {
     if constexpr (kHasWayBelow) {
       if (a != kBiasOff || Biasing::is_turn_next()) return Below::nothing;
@@ -133,8 +133,8 @@ class Bravo {
       return true;
     }
     if (a >= kRaced && !vacate(f, a & ~kRaced)) {
-      // Another thread, which released a hold that was not its own, took this slot in its place. So
-      // the hold that it meant to release is still there, and is this reader's now.
+      // Another thread released a hold that was not its own, and freed this slot by mistake. The
+      // hold that it meant to free is still there, so this reader inherits that one.
       a = 0;
       Count::on(&f, Event::read);
       Count::on(&f, why);
@@ -155,8 +155,8 @@ class Bravo {
                                              : Look::none;
     if (!Reads::wait(f.core, a, deadline)) return false;
     a = core_token(a);
-    // The writer that it met has revoked the bias, so it is not suspended, unless that writer gave
-    // up. So most readers skip the word, whose cache line other threads are fighting for.
+    // The writer this reader waited for has revoked the bias, so it is not suspended (unless the
+    // writer timed out). So most readers skip the word, whose cache line is contended.
     if (look == Look::none) {
       Count::on(&f, Event::read);
     } else {
@@ -182,7 +182,7 @@ class Bravo {
       return true;
     }
     token = 0;
-    if (a >= kRaced && !vacate(f, a & ~kRaced)) {  // a hold is this reader's now: see slow_read
+    if (a >= kRaced && !vacate(f, a & ~kRaced)) {  // this reader inherits a hold: see slow_read
       Count::on(&f, Event::read);
     } else if (const Look look = Biasing::look_around(f); Reads::try_lock(f.core, token)) {
       token = core_token(token);
@@ -207,17 +207,17 @@ class Bravo {
   }
 
   // For releases without a token. Ends the bias for good, and releases one fast hold, whichever
-  // thread's it is. Returns false if there is none, and then there never will be one.
+  // thread's it is. Returns false if there is none, after which there never will be one.
   static bool release_any_slot(Frame& f) noexcept {
     if (!Revocation::end_bias(f)) return false;
     if (Slots::vacate_any(f)) return true;
     std::uint64_t ending = Word::kEnded | Word::kSlotsInUse;
-    // release: hands on the readers that were acquired just now; pairs with may_have_fast_readers.
+    // release: republishes what vacate_any acquired; pairs with may_have_fast_readers.
     f.bias.compare_exchange(ending, Word::kEnded, release);
     return false;
   }
 
-  // Returns `arrived` if this writer has the underlying lock but fast readers may be in, and then
+  // Returns `arrived` if this writer has the underlying lock but fast readers may remain; then
   // go_on_writing continues.
   [[gnu::always_inline]] static Below fast_write(Frame& f) noexcept {
     if constexpr (FastWriteCore<Core>) {
@@ -253,7 +253,7 @@ class Bravo {
     return false;
   }
   static bool try_write_lock(Frame& f) noexcept {
-    // Look before disturbing: a reader in the table is reason enough to fail.
+    // Check before disturbing readers: one in the table is reason enough to fail.
     if (may_have_fast_readers(f) && Slots::is_any(f)) return false;
     if (!f.core.try_write_lock()) return false;
     if (take_bias(f, nullptr, Revocation::kTry, NobodyListens{})) return true;
@@ -262,8 +262,8 @@ class Bravo {
   }
 
   // Returns whether a release without a token has ended the bias, after which such releases may
-  // take any hold. relaxed: the program, or a fence, orders it before each thread to which it
-  // matters.
+  // take any hold. relaxed: the program, or a fence, already makes it visible to every thread that
+  // needs it.
   static bool has_ended(const Frame& f) noexcept {
     return (f.bias.load(relaxed) & Word::kEnded) != 0;
   }
@@ -278,7 +278,7 @@ class Bravo {
 
   // After a fork: see rw_adoption.h.
   static bool needs_no_repair(Frame& f, bool written) noexcept {
-    const std::uint64_t bias = f.bias.load(relaxed);  // relaxed, all: the fork handed it on
+    const std::uint64_t bias = f.bias.load(relaxed);  // all relaxed: fork() orders it
     if (bias == Word::kStarting || (bias & Word::kTrying) != 0 ||
         (Word::has_been_on(bias) && (bias & Word::kSlotsInUse) == 0 && Slots::is_any(f))) {
       return false;
@@ -310,8 +310,8 @@ class Bravo {
     return token == 0 || (Reads::kHasTokens && token >= kCoreToken);
   }
 
-  // Called by a writer that has the underlying lock. Returns whether it is in: no reader has a
-  // slot, and the bias is off.
+  // Called by a writer that has the underlying lock. Returns whether no reader has a slot any more
+  // and the bias is off.
   template <DrainListener L>
   static bool take_bias(Frame& f, const Deadline* deadline, bool only_try, const L& l) noexcept {
     if (may_have_fast_readers(f) && !Revocation::revoke(f, deadline, only_try, [&l] { l.begin(); }))
@@ -320,16 +320,16 @@ class Bravo {
     return true;
   }
 
-  // Called after publishing, with 0 if there was no place. Returns an attempt.
+  // Called after publishing, with 0 if there was no free slot. Returns an attempt.
   [[gnu::always_inline]] static Attempt recheck_bias(Frame& f, Attempt token) noexcept {
     if (token == 0) [[unlikely]]
       return kCollision;
     // The Dekker pair with revoke and end_bias. As an acquire it pairs with the release in
-    // consider_bias: the sections of the writers before are seen.
+    // consider_bias, so that earlier writers' critical sections are visible.
     if ((f.bias.load(Slots::kLook) & Word::kOn) == 0) [[unlikely]]
       return kRaced | token;
     count_fast(f);
-    if (token > kMostSlots) __builtin_unreachable();  // so is_in need not be asked
+    if (token > kMostSlots) __builtin_unreachable();  // lets the compiler drop is_in()
     return token;
   }
 
@@ -342,14 +342,14 @@ class Bravo {
     Count::on(&f, Event::read);
     Biasing::consider_bias(f, look);
   }
-  // Called after kRaced. Returns whether the reader keeps its slot and is in nevertheless, because
-  // the writer that took the bias away only tries, and has not decided yet.
+  // Called after kRaced. Returns whether the reader keeps its slot and holds the lock, because the
+  // writer that took the bias away is in a trylock and undecided.
   [[gnu::noinline]] static bool stays(Frame& f) noexcept {
     Revocation::check_bias(f);
     std::uint64_t bias = f.bias.load(Slots::kLook);  // as in recheck_bias
     while ((bias & Word::kOn) == 0) {
       if ((bias & Word::kTrying) == 0) return false;
-      // seq_cst: as that look, of the next writer too.
+      // seq_cst: pairs as the load above does, also with the next writer's scan.
       if (f.bias.compare_exchange(bias, (bias & ~Word::kTrying) | Word::kOn, seq_cst)) return true;
       bias = f.bias.load(Slots::kLook);
     }

@@ -1,4 +1,4 @@
-// How BRAVO's bias (bravo.h) is switched on: by a reader that holds the underlying lock.
+// How a reader that holds the underlying lock switches on BRAVO's bias (bravo.h).
 //
 // Paper: at the end of listing 1's Reader, a slow reader that finds the bias off, and the clock
 //   past InhibitUntil, switches it on. Here it first checks three more things: whether threads
@@ -24,7 +24,7 @@ struct BravoBiasing {
 
   // Says whether a slow reader may read the clock, to find out if the bias may be switched on. That
   // costs more than a read, so a thread does it only at every 64th slow read (P::reads_per_clock).
-  // And it does so only if it has met another thread at this lock, or if threads take turns with it
+  // It also must have met another thread at this lock, or threads must take turns with it
   // (is_shared). A lock that nobody shares needs no bias, and a thread that is alone must not be
   // killed where the clock is forbidden (PR_SET_TSC).
   enum class Look : std::uint8_t { none, alone, met };
@@ -55,7 +55,7 @@ struct BravoBiasing {
     }
   }
 
-  // For P::check. A core that only guesses can't say more.
+  // For P::check. A core that only guesses can't tell more.
   static bool is_read(const Frame& f) noexcept { return GuessesReaders<Core> || has_readers(f); }
 
   // Called by a reader that holds the underlying lock. Perhaps switches the bias on.
@@ -63,10 +63,10 @@ struct BravoBiasing {
     Revocation::check_bias(f);
     std::uint64_t bias = f.bias.load(relaxed);
     if ((bias & (Word::kOn | Word::kEnded)) != 0) return;
-    std::uint64_t on = (bias & ~Word::kTrying) | Word::kOn;  // of a bias that is suspended
+    std::uint64_t on = (bias & ~Word::kTrying) | Word::kOn;  // for a suspended bias
     if ((bias & Word::kSlotsInUse) == 0) {
       if (look == Look::none) return;
-      std::uint64_t now = 0;  // of an unused lock: since ever
+      std::uint64_t now = 0;  // for an unused lock: since ever
       if (bias != 0) {
         if (look != Look::met && !is_shared(f, bias)) return;
         now = P::now();
@@ -78,14 +78,14 @@ struct BravoBiasing {
     // for nothing.
     if (f.core.has_writer()) return;
     if (bias == 0 && !start(f, bias)) return;
-    // release: hands on the writers that the underlying lock showed to this reader; pairs with
-    // recheck_bias. Fails if another reader was faster, or the bias has ended.
+    // release: republishes what this reader acquired with the underlying lock from writers; pairs
+    // with recheck_bias. Fails if another reader was faster, or the bias has ended.
     if (!f.bias.compare_exchange(bias, on, release)) return;
     P::check([&f] { return is_read(f); });
     if (f.core.has_writer()) Revocation::suspend(f);
   }
   // Notes in the word that this thread was here. Returns whether threads take turns; false also if
-  // another thread was faster, or empties slots (start).
+  // another thread was faster or is emptying slots (start).
   static bool is_shared(Frame& f, std::uint64_t& bias) noexcept {
     if (bias == Word::kStarting) return false;
     const std::uint64_t visited = Word::visited(bias, P::tid());
@@ -99,7 +99,7 @@ struct BravoBiasing {
   static bool inhibit(Frame& f, std::uint64_t& bias, std::uint64_t now) noexcept {
     if (!Word::is_revoked(bias)) return true;
     const std::uint64_t until = Word::inhibited(bias, now, Revocation::glance(), Slots::guard(f));
-    // relaxed: only a hint of when to bias again.
+    // relaxed: affects only when the bias is tried again.
     if (!f.bias.compare_exchange(bias, until, relaxed)) return false;
     bias = until;
     return true;
@@ -108,7 +108,7 @@ struct BravoBiasing {
   // Called before the bias is switched on for the first time. Drops slots that an earlier lock left
   // at this address. Returns false if another thread does so.
   [[gnu::noinline]] static bool start(Frame& f, std::uint64_t& bias) noexcept {
-    // relaxed: it keeps others off; what they need is released when the bias is switched on.
+    // relaxed: it only keeps others off; switching the bias on publishes what they need.
     if (!f.bias.compare_exchange(bias, Word::kStarting, relaxed)) return false;
     bias = Word::kStarting;
     Slots::drop(f);
@@ -120,7 +120,7 @@ struct BravoBiasing {
   };
 };
 
-// This rule, as the policy of a Bravo.
+// The same rule as a policy for Bravo.
 struct InhibitedBias {
   template <Platform P, RwCore Core, class Revocation, ReaderSlots<RwFrame<P, Core>> Slots>
   using Biasing = BravoBiasing<P, Core, Revocation, Slots>;

@@ -1,8 +1,8 @@
 // How BRAVO's bias (bravo.h) is taken away. A writer revokes or suspends it, and a release without
 // a token ends it for good.
 //
-// The writer's half of the Dekker pair is here: revoke() and end_bias() update the bias, then look
-// for readers in slots. What each does to the word stands in the table of bias_word.h.
+// The writer's half of the Dekker pair is here: revoke() and end_bias() update the bias, then scan
+// the slots for readers. The table in bias_word.h says what each does to the word.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ struct BravoRevocation {
     P::check([&f] { return Word::is_a_state(f.bias.load(relaxed)); });
   }
 
-  static constexpr bool kTry = true;  // what revoke does
+  static constexpr bool kTry = true;  // revoke's mode
   static constexpr bool kWait = false;
 
   // Suspends the bias when a writer has to wait for slow readers. With more threads than processors
-  // these may not be running, and fast readers would keep the processors from them. Readers that
+  // these may not be running, and fast readers would take the processors they need. Readers that
   // come to the underlying lock instead wait behind the writer.
   template <DrainListener L>
   struct Suspends {
@@ -52,8 +52,8 @@ struct BravoRevocation {
     if ((bias & Word::kOn) != 0) f.bias.compare_exchange(bias, bias & ~Word::kOn, relaxed);
   }
 
-  // The writer's half of the Dekker pair. The caller owns the underlying lock. Returns false if it
-  // gave up; the bias is then on again. Calls `waits` before it waits for readers.
+  // The writer's half of the Dekker pair. The caller holds the underlying lock. Returns false if it
+  // gave up, with the bias on again. Calls `waits` before it waits for readers.
   [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try,
                                        FunctionRef<void()> waits) noexcept {
     check_bias(f);
@@ -62,8 +62,8 @@ struct BravoRevocation {
     std::uint64_t start = Slots::kHasHeavyFence ? P::now() : 0;
     std::uint64_t bias = f.bias.load(relaxed);
     const std::uint64_t trying = only_try ? Word::kTrying : 0;
-    // seq_cst: the Dekker pair with recheck_bias. Ends early only if end_bias, which is seq_cst
-    // itself, was faster.
+    // seq_cst: the Dekker pair with recheck_bias. Fails only if end_bias, which is seq_cst too, was
+    // faster.
     while ((bias & Word::kEnded) == 0 &&
            !f.bias.compare_exchange(bias, (bias & ~Word::kOn) | trying, seq_cst)) {}
     if ((bias & Word::kEnded) == 0) bias = (bias & ~Word::kOn) | trying;
@@ -84,10 +84,10 @@ struct BravoRevocation {
     const Word::Revocation took{start, fenced, start == 0 ? glance() : P::now()};
     const std::uint64_t off =
         start == 0 ? Word::revoked(bias) : Word::inhibited(bias, took, Slots::guard(f));
-    // relaxed: only a hint of when to bias again; and of a try, nothing was read yet.
+    // relaxed: affects only when the bias is tried again; and in a try nothing was read yet.
     if ((bias & Word::kEnded) != 0 || !f.bias.compare_exchange(bias, off, relaxed)) {
       if ((bias & Word::kEnded) == 0) return false;  // a reader stays, and has put the bias back
-      // release: the scan above found no slot, so it hands on what the scan acquired, as in
+      // release: republishes what the scan above, which found no slot, acquired, as in
       // release_any_slot; pairs with end_bias.
       f.bias.store(Word::kEnded, release);
     }
@@ -101,7 +101,7 @@ struct BravoRevocation {
     for (;;) {
       check_bias(f);
       // acquire: pairs with the releases of kEnded. A thread that emptied a slot for another hold,
-      // the caller's, may have left an extra hold in exchange (marked.h), and that must be seen.
+      // the caller's, may have left an extra hold in exchange (marked.h), and that must be visible.
       std::uint64_t bias = f.bias.load(acquire);
       if ((bias & Word::kEnded) != 0) return (bias & Word::kSlotsInUse) != 0;
       const std::uint64_t ended =
@@ -112,7 +112,7 @@ struct BravoRevocation {
     }
   }
 
-  // What a scan of the slots costs, in ns.
+  // The cost of a scan of the slots, in ns.
   static std::uint64_t glance() noexcept { return P::template global<ScanCost>().ns; }
 };
 

@@ -6,32 +6,32 @@
 // Idea: a reader counts itself in at its node and checks whether a writer is present. If so, it
 //   counts itself out again and waits. A writer takes a cohort mutex, makes itself present, and
 //   waits until nobody is counted in at any node (cohort_writers.h). As long as other writers wait
-//   for the mutex, the sign that a writer is present stays set.
+//   for the mutex, kPresent stays set.
 // State: in the object a pointer to a block (side_block.h). For each node the block has a reader
 //   indicator (all_readers.h) and the local lock of the mutex. The head has the global lock, the
-//   node of the writer that is in, what a writer waits for, and `state` (cohort_writers.h): whether
-//   a writer is present, and how many readers wait.
-// Invariants: waiting readers are not counted in, except for moments.
+//   node of the writer that holds the lock, what a writer waits for, and `state`
+//   (cohort_writers.h): whether a writer is present, and how many readers wait.
+// Invariants: waiting readers are not counted in, except momentarily.
 // Fairness: at most kMostInARow + 1 writers of a node in a row while others wait. A timed writer
 //   takes the mutex only when it is free, and then waits for readers like any other.
 //   cohort     waiting readers go first after kMostInARow writers
 //   cohort-n   waiting readers go first after each writer
 //   cohort-rp  the same, and a writer lets new readers go first kMostInARow times. Each time it
-//              waits until as many readers have left as were in when it looked, which takes at most
-//              as long as the longest hold H. So readers delay it by 32 H at most, however many
-//              come. After that it waits as under the others (posix/guests.h).
+//              waits until as many readers have left as held the lock when it checked, which takes
+//              at most as long as the longest hold H. So readers delay it by 32 H at most, however
+//              many come. After that it waits as in the others (posix/guests.h).
 // Space: 256 bytes per node and 256 more.
 // Deviations: in the paper an impatient reader raises a barrier at which new writers wait. Here
-//   writers count how many of them were in, and raise the barrier themselves, so no reader looks at
-//   a clock. So does a writer of cohort-rp whose patience is over. In C-RW-NP readers go through
-//   the mutex, too; here the waiting readers go first when a writer leaves, so that readers write
-//   to the mutex's lines only where nobody waits for them. A writer waits for the readers of all
-//   nodes at once, so a release by a thread without a record may count out any reader, on any node.
+//   writers count their acquisitions and raise the barrier themselves, so no reader reads a clock.
+//   So does a writer of cohort-rp whose patience is over. In C-RW-NP readers go through the mutex,
+//   too; here the waiting readers go first when a writer leaves, so that readers write to the
+//   mutex's lines only where nobody waits for them. A writer waits for the readers of all nodes at
+//   once, so a release by a thread without a record may count out any reader, on any node.
 // Fork: a reader that was turning back when the process forked may stay counted in
 //   (repair_after_fork).
 // Destroy is safe: a reader's last access is to its indicator, or to `state` while it waits
-//   (all_readers.h). A writer's is the mutex's. destroy() waits for that, since readers may be in
-//   and out before it.
+//   (all_readers.h). A writer's is the mutex's. destroy() waits for that, since readers may come
+//   and go before it.
 #pragma once
 
 #include <cstdint>
@@ -101,8 +101,8 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
 
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     Head& h = state_.head();
-    // relaxed, here and in the wait: this decides only in which order threads go. enter() decides
-    // which threads are in.
+    // relaxed, here and in the wait: this affects only the order of threads. enter() decides which
+    // threads get the lock.
     if (attempt != kWaits) h.state.fetch_add(Writers::kWaiter, relaxed);
     attempt = kWaits;
     Deadline room{};
@@ -119,7 +119,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
     }
     return false;
   }
-  // At its node it is counted out already.
+  // At its node it is already counted out.
   bool read_withdraw(std::uint32_t& attempt) noexcept {
     if (attempt == kWaits) stop_waiting(state_.head());
     attempt = kMustWait;
@@ -156,7 +156,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
     Head& h = state_.head();
     for (unsigned round = 0; !Writers::try_mutex(h); ++round) {
       if (P::passed(*deadline)) return false;
-      // relaxed, also below: the next round looks.
+      // relaxed, also below: the next round checks.
       if (Writers::nobody_present(h.state.load(relaxed))) {
         P::step_aside(round);
       } else if (!W::until(h.state, relaxed, Writers::kSleepers, Writers::kOverChannel, deadline,
@@ -171,7 +171,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
   }
   bool try_write_lock() noexcept {
     Head& h = state_.head();
-    // Look before disturbing: readers are reason enough to fail.
+    // Check before disturbing readers: they are reason enough to fail.
     if (!Readers::none(h) || !Writers::try_mutex(h)) return false;
     if (Writers::try_to_appear(h)) return true;
     Writers::release_writer(h);
@@ -193,7 +193,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
     return h != nullptr && Readers::too_many(*h);
   }
 
-  // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
+  // --- in a forked child (LockCore). relaxed: fork() orders what threads did.
   bool needs_no_repair(bool written) const noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return !written;
@@ -239,12 +239,12 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
  private:
   static constexpr unsigned kMostRounds = 64;  // some 50 ms
 
-  // An attempt that says that the reader is counted as waiting.
+  // An attempt whose reader is counted as waiting.
   static constexpr std::uint32_t kWaits = kMustWait + 1;
 
   // --- readers
 
-  // The reader's half of the Dekker pair with appear and drain: count in, then look for a writer.
+  // The reader's half of the Dekker pair with appear and drain: count in, then check for a writer.
   // Returns a token, or kMustWait.
   [[gnu::always_inline]] static std::uint32_t enter(Head& h) noexcept {
     const std::uint32_t token = P::node() + 1;
@@ -255,11 +255,11 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
       return token;
     return stay_or_turn_back(h, token);
   }
-  // The reader stays if the writer that it saw only tries, and has not decided yet.
+  // The reader stays if the writer that it saw is in a trylock that has not decided yet.
   [[gnu::noinline]] static std::uint32_t stay_or_turn_back(Head& h, std::uint32_t token) noexcept {
     std::uint32_t v = h.state.load(seq_cst);  // as in enter
     while (Writers::nobody_present(v)) {
-      // seq_cst: as the look in enter, of the next writer too.
+      // seq_cst: pairs as the load in enter does, also with the next writer's scan.
       if (Writers::nobody_seen(v)) return token;
       if (h.state.compare_exchange(v, v & ~Writers::kTrying, seq_cst)) return token;
       v = h.state.load(seq_cst);
@@ -274,7 +274,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
       next = v - Writers::kWaiter;
       if (next < Writers::kWaiter)
         next &= ~(Writers::kTurn | Writers::kPasses | Writers::kWriterSleeps);
-      // relaxed: it hands nothing on; the writer goes on to look at the arrivals.
+      // relaxed: it publishes nothing; the writer goes on to check the arrivals.
     } while (!h.state.compare_exchange(v, next, relaxed));
     if constexpr (W::kParks) {
       if (((v ^ next) & Writers::kWriterSleeps) != 0) W::wake(&h.state, Writers::kTurnChannel);

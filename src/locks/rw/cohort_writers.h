@@ -3,22 +3,22 @@
 //
 // Idea: a writer takes the cohort mutex, makes itself visible, so that new readers turn back, and
 //   waits until no reader is counted in at any node. The three locks differ in two numbers:
-//   kWriters   how many writers go in a row while readers wait, before these have their turn
-//   kPatience  how often a writer lets readers go first that arrived after it
-//   If kPatience is 0, a leaving writer stays present for the next one that waits for the mutex.
+//   kWriters   how many writers go in a row while readers wait, before the readers get their turn
+//   kPatience  how many times a writer lets later readers overtake it
+//   If kPatience is 0, a leaving writer keeps kPresent set for the next that waits for the mutex.
 // State: `state` in the block's head
 //   bit 0      kPresent: a writer is present
-//   bit 1      kSleepers: somebody sleeps until kPresent is cleared
+//   bit 1      kSleepers: a thread sleeps until kPresent is cleared
 //   bit 2      kWriterSleeps: the writer with the mutex sleeps until kTurn is over
 //   bit 3      kTurn: waiting readers go first
-//   bits 4..8  how many writers have been in since readers began to wait
-//   bit 9      kTrying: a writer that only tries has the mutex, and looks for readers
+//   bits 4..8  how many writers have held the lock since readers began to wait
+//   bit 9      kTrying: a writer in a trylock has the mutex, and checks for readers
 //   bits 10..  how many readers wait
 // Invariants: only the holder of the mutex sets kPresent, kTurn and kTrying. The last reader that
 //   waited clears kTurn, and a reader that meets kTrying clears that.
-// A writer that only tries must not make a reader turn back and then fail because it saw that very
-//   reader. So it shows itself by kTrying, looks for readers, and then turns kTrying into kPresent.
-//   A reader that sees kTrying clears it, so whichever of the two updates the word first is in.
+// A trylock must not fail because of a reader that backs out on account of that trylock. So the
+//   writer sets kTrying, checks for readers, and then turns kTrying into kPresent. A reader that
+//   sees kTrying clears it, so whichever of the two updates the word first gets the lock.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ class CohortWriters {
   static constexpr std::uint32_t kTrying = 1u << 9;
   static constexpr std::uint32_t kWaiter = 1u << 10;
   static_assert(kWriters != 0 && (kWriters - 1) * kPass <= kPasses);
-  // Channels of the futex on `state`: until nobody is present, until kTurn is over.
+  // Channels of the futex on `state`: until kPresent is clear, until kTurn is clear.
   static constexpr std::uint32_t kOverChannel = 1;
   static constexpr std::uint32_t kTurnChannel = 2;
 
@@ -103,7 +103,7 @@ class CohortWriters {
   // Makes the writer present, so that new readers wait, after the waiting readers have had their
   // turn. Returns false if the deadline has passed.
   static bool appear(Head& h, const Deadline* deadline) noexcept {
-    // relaxed: what the writer before did comes with the mutex, so kPresent is as it left it.
+    // relaxed: the mutex synchronises with the previous writer, so kPresent is as that one left it.
     P::check([&h] { return !h.global.idle(); });
     for (std::uint32_t v = h.state.load(relaxed); (v & kPresent) == 0; v = h.state.load(relaxed)) {
       if ((v & kTurn) != 0) {
@@ -118,7 +118,7 @@ class CohortWriters {
     return true;
   }
 
-  // Called with the mutex, by a writer that only tries.
+  // Called with the mutex held, by a trylock.
   static bool try_to_appear(Head& h) noexcept {
     P::check([&h] { return !h.global.idle(); });
     std::uint32_t v = h.state.load(relaxed);  // as in appear
@@ -129,7 +129,7 @@ class CohortWriters {
     if (!Readers::none(h)) return false;
     v = h.state.load(relaxed);  // the compare-exchange decides
     while ((v & kTrying) != 0) {
-      // relaxed: the readers before were acquired by the look, the writers with the mutex.
+      // relaxed: Readers::none() has synchronised with earlier readers, the mutex with writers.
       if (h.state.compare_exchange(v, v ^ (kTrying | kPresent), relaxed)) return true;
     }
     return false;
@@ -137,7 +137,7 @@ class CohortWriters {
 
   // Readers that came meanwhile go first.
   static void disappear(Head& h) noexcept {
-    // relaxed: nothing was done; the writers before are in what it continues.
+    // relaxed: nothing was done, and the RMW continues earlier writers' release sequence.
     wake_readers(h, h.state.fetch_and(~(kPresent | kSleepers), relaxed));
   }
   static void wake_readers(Head& h, std::uint32_t before) noexcept {
@@ -168,8 +168,8 @@ class CohortWriters {
       next = v & ~(kPasses | kTrying);
       if (!wanted || is_turn || kPatience != 0) next &= ~(kPresent | kSleepers);
       next |= is_turn ? kTurn : passes;
-      // release: the critical section; pairs with the look of `enter` in cohort.h. The next writer
-      // gets it with the mutex.
+      // release: the critical section; pairs with the load in `enter` of cohort.h. The next writer
+      // synchronises through the mutex.
     } while (!h.state.compare_exchange(v, next, release));
     wake_readers(h, v & ~next);
     Mutex::unlock(h.global, local);

@@ -3,13 +3,13 @@
 // Sources: common/eventual_word.h; writers wait in its queue. Phases as in B. Brandenburg, J.
 //   Anderson, "Spin-based reader-writer synchronization for multiprocessor real-time systems",
 //   Real-Time Systems 46 (2010).
-// Idea: writers wait in eventual_queue.h. Readers come in whenever no writer is in and the lock
+// Idea: writers wait in eventual_queue.h. Readers enter whenever no writer holds the lock and it
 //   isn't reserved for the head waiter. A reader that has to wait is counted, and sleeps on
 //   `reader_wakes`. A writer's release wakes all waiting readers at once. A reader that has waited
 //   for LOCKSWAP_HANDOVER_US requests a phase: then the next release of a writer keeps writers out
-//   until all waiting readers are in.
+//   until all waiting readers hold the lock.
 // State (24 bytes, zero = free):
-//   word          64 bits: readers that are in (23) | waiting readers (14) | queued writers (12) |
+//   word          64 bits: readers holding it (23) | waiting readers (14) | queued writers (12) |
 //                 the four flags below | the flags of eventual_word.h
 //   wakes         32 bits: the writers' (eventual_queue.h)
 //   reader_wakes  32 bits: changes when waiting readers are woken
@@ -21,31 +21,31 @@
 //   a  they wait             -                 a writer's release that leaves the lock free: b
 //   b  they were woken       kReadersWoken     the first that rechecks: out, or back to a
 //   c  a phase is requested  kPhaseRequested   a writer's release: d
-//   d  in a phase            kPhase            the last of them that comes in or gives up; the head
+//   d  in a phase            kPhase            the last of them that enters or times out; the head
 //                                              waiter, after the hand-off timeout: a
-//   Just before b and d (kWakesReaders), the writer that is in has changed `reader_wakes` and is
-//   about to release the lock. A reader that finds this waits for the release.
+//   Just before b and d (kWakesReaders), the writer has changed `reader_wakes` and is about to
+//   release the lock. A reader that sees this waits for the release.
 // Steps of a waiting reader (eventual_readers.h):
-//   1. it counts itself, after backing off once more; sleeps on `reader_wakes`; woken, it comes in
-//      unless a writer is in
+//   1. it counts itself, after backing off once more, and sleeps on `reader_wakes`. When it is
+//      woken, it enters unless a writer holds the lock
 //   2. after LOCKSWAP_HANDOVER_US it sets kPhaseRequested
-//   3. when its patience (LOCKSWAP_READER_PATIENCE_US) has run out, it comes in even if the lock is
+//   3. when its patience (LOCKSWAP_READER_PATIENCE_US) has run out, it enters even if the lock is
 //      reserved, because the head waiter may wait for a reader that waits for this one, or may be
-//      stopped. A reader with a real-time policy waits on if a writer of the same or a higher
-//      priority waits
-// Steps of a writer's release, beside those of eventual_queue.h:
+//      preempted. A reader with a real-time policy keeps waiting if a writer of the same or a
+//      higher priority waits
+// Steps of a writer's release, in addition to those of eventual_queue.h:
 //   1. if a phase is requested, or the lock will be free and readers wait, it sets kWakesReaders,
 //      then changes `reader_wakes`
-//   2. the update that frees the lock clears kWakesReaders, and sets kPhase or kReadersWoken
+//   2. the RMW that frees the lock clears kWakesReaders, and sets kPhase or kReadersWoken
 //   3. it wakes all waiting readers
-// Invariants: a writer is in, or readers. During a phase no writer comes in. The flags of the table
-//   are set only while readers wait. While the lock is free and readers wait, they are being woken.
-// Fairness: barging. The head waiter is in after LOCKSWAP_HANDOVER_US and the critical sections
-//   under way, and so are all waiting readers together. If both sides make requests, phases of
-//   readers and single writers alternate. Impatient readers may bypass a writer, but less often
-//   each time. One that began to wait at level L comes in after 2^L times its patience, and sets
-//   the level to L + 1. So readers that hold the lock for H leave a gap within some 8 H.
-// Space: 2^22 readers at once, 16383 waiting readers, 4095 queued writers; more that wait yield.
+// Invariants: one writer or readers hold the lock, never both. In a phase no writer enters. The
+//   table's flags are set only while readers wait. If the lock is then free, they are being woken.
+// Fairness: barging. The head waiter acquires within LOCKSWAP_HANDOVER_US plus the current critical
+//   sections, as do all waiting readers together. If both sides make requests, phases of readers
+//   and single writers alternate. Impatient readers may bypass a writer, less often each time. One
+//   that began to wait at level L enters after 2^L times its patience, and sets the level to L + 1.
+//   So if read holds take at most H, a moment without readers comes within about 8 H.
+// Space: 2^22 readers at once, 16383 waiting readers, 4095 queued writers; further ones yield.
 // Deviations: this is no published lock.
 // Destroy is safe: a release's last access is one compare-exchange; wakes of addresses may follow.
 #pragma once
@@ -76,7 +76,7 @@ class EventualRw : EventualReaders<P, W> {
 
  public:
   static constexpr Claims kClaims{.sleepers_in_order = true, .sleeping_readers_next = true};
-  // Exploration has cases for this, in which the lock's times are short.
+  // The model checker has test cases for this, with short timeouts.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo{
       .summary =
@@ -138,13 +138,13 @@ class EventualRw : EventualReaders<P, W> {
       Value next = v + Word::kReader;
       bool enters = true;
       if (!RwFlags::can_enter(v)) {
-        // The lock is reserved. If readers are in, that is why the head waiter doesn't come.
+        // The lock is reserved. If readers hold it, the head waiter is waiting for them.
         if ((v & kBusy) != 0) return false;
         enters = (v & kFailedTries) >= kMostFailedTries;
         if (!enters && !P::FailedTries::should_count(&word_)) return false;
         next = enters ? (v & ~kFailedTries) + Word::kReader : v + kFailedTry;
       }
-      // acquire: as in read_if_free; a failed try orders nothing.
+      // acquire: as in read_if_free; a failed trylock orders nothing.
       if (word_.compare_exchange(v, next, acquire)) return enters;
     }
     return false;
@@ -174,7 +174,7 @@ class EventualRw : EventualReaders<P, W> {
     if (has_it) return true;
     // Readers may have waited because the lock was reserved for this thread.
     if ((word_.load(relaxed) & Word::kWaitingReaders) != 0) {
-      // release: pairs with wait_to_enter, so that the lock is seen as it is now.
+      // release: pairs with wait_to_enter, so that readers see the lock as it is now.
       more_.reader_wakes.fetch_add(1, release);
       wake_readers();
     }
@@ -182,7 +182,7 @@ class EventualRw : EventualReaders<P, W> {
   }
   bool try_write_lock() noexcept { return Queue::try_take(); }
   void write_unlock() noexcept {
-    // Loads first, because while others sleep, an update that must fail would cost as much as a
+    // Loads first, because while others sleep, a CAS that must fail would cost as much as a
     // release.
     Value v = word_.load(relaxed);  // the compare-exchange decides
     // release: the critical section; pairs with the acquires of readers and in the queue.
@@ -192,14 +192,14 @@ class EventualRw : EventualReaders<P, W> {
   }
 
   // --- racy snapshots
-  // acquire, all: pair with the releases of those that left.
+  // All acquire: pair with the releases of threads that left.
   bool has_readers() const noexcept { return (word_.load(acquire) & Word::kReaders) != 0; }
   bool has_writer() const noexcept { return (word_.load(acquire) & kLocked) != 0; }
   // Returns whether half of the range is in use.
   bool too_many_readers() const noexcept { return (word_.load(acquire) & kManyReaders) != 0; }
   bool idle() const noexcept { return (word_.load(acquire) & ~Queue::kCounts) == 0; }
 
-  // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
+  // --- in a forked child (LockCore). relaxed: fork() orders what threads did.
   bool needs_no_repair(bool held) const noexcept {
     return (word_.load(relaxed) & ~Word::kReaders) == (held ? kLocked : 0);
   }
@@ -214,10 +214,10 @@ class EventualRw : EventualReaders<P, W> {
  private:
   static constexpr Value kManyReaders = Value{1} << 63;
 
-  // Called by a writer that has waited, and is in now or gives up. Resets the level, since nobody
-  // waits any more for whom readers should be patient.
+  // Called by a writer that has waited, and has acquired the lock or timed out. Resets the level,
+  // since no writer is left that readers should defer to.
   void forget_impatience() noexcept {
-    // relaxed, both: it decides nothing but times.
+    // Both relaxed: affects timing only.
     if (more_.level.load(relaxed) != 0) more_.level.store(0, relaxed);
   }
   void wake_readers() noexcept {
@@ -252,7 +252,7 @@ class EventualRw : EventualReaders<P, W> {
     const Value clears = Queue::stops_counting(v);
     leave(v, [clears](Value now) { return (now - Word::kReader) & ~clears; });
   }
-  // Called by a reader that is counted as waiting, and gives up.
+  // Called by a reader that is counted as waiting, and stops waiting.
   [[gnu::noinline]] void cancel_reader() noexcept {
     leave(word_.load(relaxed), RwFlags::without_waiting);  // as in release_reader
   }
@@ -270,11 +270,11 @@ class EventualRw : EventualReaders<P, W> {
     if (W::kParks && !leaving.designated) Queue::yield_to_woken(v, next);
   }
 
-  // Called by the writer that is in. Returns false if the word has changed, which v then shows.
+  // Called by the writer. Returns false, and the new value in v, if the word has changed.
   bool begin_to_wake_readers(Value& v) noexcept {
-    // relaxed: the next line hands it on.
+    // relaxed: published by the release below.
     if (!word_.compare_exchange(v, v | Word::kWakesReaders, relaxed)) return false;
-    // release: a reader that finds it changed finds kWakesReaders; pairs with wait_to_enter.
+    // release: a reader that sees the change sees kWakesReaders; pairs with wait_to_enter.
     more_.reader_wakes.fetch_add(1, release);
     v |= Word::kWakesReaders;
     return true;
@@ -284,8 +284,8 @@ class EventualRw : EventualReaders<P, W> {
     bool designated = false;  // a queued thread is to be woken
     bool frees = false;       // the head waiter, at least, may take the lock
   };
-  // Changes the word from v to `next` for a thread that leaves, and sees to it that those who may
-  // take the lock then will be woken. Returns false if it must be repeated with a new v.
+  // Changes the word from v to `next` for a thread that leaves, and ensures that those who may take
+  // the lock then will be woken. Returns false if it must be repeated with a new v.
   bool try_to_leave(Value& v, Value next, Leaving& leaving) noexcept {
     leaving.frees = head_may_take(next);
     if (leaving.frees) {
@@ -298,7 +298,7 @@ class EventualRw : EventualReaders<P, W> {
     // release: the section; pairs with the acquires in the queue, in read_if_free and in enter.
     return word_.compare_exchange(v, next, release);
   }
-  // After try_to_leave, which found v. The lock may be gone.
+  // Called after try_to_leave, which found v. The lock may be gone.
   void wake_after(const Leaving& leaving, Value v) noexcept {
     // A request may have come after the queued thread was designated.
     if (leaving.frees || leaving.designated)

@@ -1,5 +1,5 @@
 // Waiting readers of the rwlock `eventual` (eventual.h, which has the states, the steps and the
-// invariants): how they are counted, sleep, and come in.
+// invariants): how they are counted, sleep, and enter.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
 
   static constexpr std::uint32_t kReadersChannel = 1;
 
-  // Returns 0 if the reader is in. Otherwise it is counted as waiting, and this returns its
-  // attempt.
+  // Returns 0 if the reader holds the lock. Otherwise it is counted as waiting, and this returns
+  // its attempt.
   [[gnu::noinline]] std::uint32_t arrive_slowly() noexcept {
     const std::uint32_t level = more_.level.load(relaxed);  // it decides nothing but times
     Value v = word_.load(relaxed);                          // the compare-exchanges decide
@@ -36,17 +36,17 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
       } else if ((v & Word::kWaitingReaders) == Word::kWaitingReaders) {
         P::step_aside(round++);
         v = word_.load(relaxed);
-        // relaxed: nothing is handed on. A release that does not find this reader comes before it
-        // looks in read_wait.
+        // relaxed: publishes nothing. A release that misses this reader comes before its check in
+        // read_wait.
       } else if (word_.compare_exchange(v, v + Word::kWaitingReader, relaxed)) {
         return EventualAttempt::begin(level);
       }
     }
   }
 
-  // Lets a reader in that is counted as waiting, if it can enter. Otherwise returns false, and v
-  // has the word's present value. A reader with a real-time priority waits for a head waiter only
-  // if that has the same or a higher priority, but then regardless of its patience.
+  // Lets a reader in that is counted as waiting, if it can enter. Otherwise returns false, and the
+  // word's current value in v. A reader with a real-time priority waits for a head waiter only if
+  // that has the same or a higher priority, but then regardless of its patience.
   bool enter(Value& v, std::uint32_t attempt, std::uint32_t priority = 0) noexcept {
     for (;;) {
       check_word();
@@ -58,21 +58,21 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
       if (!word_.compare_exchange(v, RwFlags::without_waiting(v) + Word::kReader, acquire))
         continue;
       const std::uint32_t next = EventualAttempt::next_level(attempt);
-      // relaxed, both: it decides nothing but times, and may be lost.
+      // Both relaxed: affects timing only, and may be lost.
       if (!can && joins_others && more_.level.load(relaxed) < next)
         more_.level.store(next, relaxed);
       return true;
     }
   }
 
-  // Returns whether the reader may come in although the lock is reserved.
+  // Returns whether the reader may enter although the lock is reserved.
   bool may_bypass(Value v, std::uint32_t attempt, bool joins_others) const noexcept {
     if ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt, joins_others)) return false;
     // Here the kernel is asked, because a caller that has not slept yet doesn't know its priority.
     return (v & Queue::kRealTime) == 0 || !Queue::is_behind(v, Queue::own_priority());
   }
 
-  // Sleeps until the reader is in, and returns true, or until its patience has run out or the
+  // Sleeps until the reader has entered, and returns true, or until its patience has run out or the
   // deadline has passed, and returns false.
   [[gnu::noinline]] bool wait_to_enter(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     Deadline end = P::due(within(deadline, 0)), room{};
@@ -103,17 +103,17 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
 
  private:
   // Waits for a writer that is about to free the lock and wake the readers, if there is one.
-  // Returns false if it has not done so by `until`, as it may be stopped.
+  // Returns false if it has not done so by `until`, because it may be preempted.
   bool await_release(const Deadline* until) noexcept {
     const auto is_over = [](Value now) { return (now & Word::kWakesReaders) == 0; };
-    if (is_over(word_.load(relaxed))) return true;  // relaxed, both: it hands nothing on
+    if (is_over(word_.load(relaxed))) return true;  // both relaxed: it acquires nothing
     return P::await(Pause::nap, word_, relaxed, is_over, until);
   }
   // Sets the flags of a reader that sleeps. Returns false if the word isn't v any more.
   bool set_sleep_flags(Value v, bool requests, std::uint32_t priority) noexcept {
     const bool asks = requests || (priority != 0 && (v & Queue::kRealTime) == 0);
     const Value next = (v & ~Word::kReadersWoken) | (asks ? Word::kPhaseRequested : 0);
-    // relaxed: nothing is handed on.
+    // relaxed: publishes nothing.
     return next == v || word_.compare_exchange(v, next, relaxed);
   }
 };

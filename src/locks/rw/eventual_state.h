@@ -13,9 +13,9 @@ namespace lockswap {
 struct EventualRwWord {
   using Value = std::uint64_t;
   static constexpr Value kPhase = 1u << 11;           // waiting readers come before any writer
-  static constexpr Value kPhaseRequested = 1u << 12;  // by one that has waited for long enough
-  static constexpr Value kReadersWoken = 1u << 13;    // they were woken, and none has rechecked
-  static constexpr Value kWakesReaders = 1u << 14;    // the writer that is in is about to wake them
+  static constexpr Value kPhaseRequested = 1u << 12;  // by a reader that has waited for long enough
+  static constexpr Value kReadersWoken = 1u << 13;    // readers were woken, and none has rechecked
+  static constexpr Value kWakesReaders = 1u << 14;    // the writer is about to wake readers
   static constexpr Value kWaiter = 1u << 15;
   static constexpr Value kWaitingReader = 1u << 27;
   static constexpr Value kWaiters = kWaitingReader - kWaiter;
@@ -33,7 +33,7 @@ struct EventualRwWord {
   };
 };
 
-// What a value of the word means for readers.
+// The meaning of the word for readers.
 template <Platform P>
 struct EventualRwFlags {
   using Flags = EventualFlags<P, EventualRwWord>;
@@ -56,7 +56,7 @@ struct EventualRwFlags {
     if ((v & Word::kWaitingReaders) == 0) return false;
     return (v & Word::kPhaseRequested) != 0 || (v & (Flags::kHandOff | Word::kReadersWoken)) == 0;
   }
-  // The word once they are being woken.
+  // The word once readers are being woken.
   static Value with_readers_woken(Value v) noexcept {
     const bool begins_phase = (v & Word::kPhaseRequested) != 0;
     return begins_phase ? (v & ~Word::kPhaseRequested) | Word::kPhase : v | Word::kReadersWoken;
@@ -73,8 +73,8 @@ struct EventualAttempt {
   static std::uint32_t periods(std::uint32_t attempt) noexcept {
     return (attempt & ((1u << kLevelShift) - 1)) - 1;
   }
-  // If no reader is in, the lock stays reserved although it is free, so the head waiter may be
-  // stopped. Then the level doesn't count.
+  // If no reader holds it, the lock stays reserved although it is free, so the head waiter may be
+  // preempted. Then the level doesn't count.
   static bool is_impatient(std::uint32_t attempt, bool beside_readers) noexcept {
     return periods(attempt) >= 1u << (beside_readers ? attempt >> kLevelShift : 0);
   }

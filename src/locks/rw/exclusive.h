@@ -1,20 +1,20 @@
 // exclusive: a mutex in the shape of an rwlock. Readers exclude each other, too.
 //
 // Paper: none; the mutex is that of U. Drepper, "Futexes are tricky" (2011), section 6: a word that
-//   says whether somebody may sleep, and a release that wakes one.
+//   says whether a thread may be asleep, and a release that wakes one.
 // Idea: it shows what a program gains from an rwlock at all. Readers and writers take one word in
-//   the same way, except that a reader never hangs where it would get in under glibc's lock.
-// State (4 bytes, zero = free): bit 0 a writer is in; bit 1 somebody may sleep; bits 2.. readers.
+//   the same way, except that a reader never hangs where it would enter under glibc's lock.
+// State (4 bytes, zero = free): bit 0 a writer; bit 1 a thread may be asleep; bits 2.. readers.
 // Invariants: the writer's bit and a count are never both set. The count exceeds one only if
-//   readers came in beside others (see Fairness). If a thread sleeps, kSleepers is set or a woken
+//   readers entered next to others (see Fairness). If a thread sleeps, kSleepers is set or a woken
 //   thread is about to set it, because a thread that has waited takes the lock with that bit.
-// Fairness: none; a running thread takes a free lock. A reader enters beside other readers when its
-//   patience is over or its deadline has passed, since the reader inside may be waiting for it. A
-//   try does so at once, since it cannot wait. So readers that overlap in this way may keep writers
-//   out, as under glibc's default.
+// Fairness: none; a running thread takes a free lock. A reader enters next to other readers when
+//   its patience is over or its deadline has passed, since the reader inside may be waiting for it.
+//   A trylock does so at once, since it cannot wait. So readers that overlap in this way may keep
+//   writers out, as under glibc's default.
 // Space: 2^30 readers.
-// Deviations: the count, and readers that come in beside others.
-// Destroy is safe: the last access is the update of the release; a wake by address may follow.
+// Deviations: the count, and readers that enter next to others.
+// Destroy is safe: the last access is the RMW of the release; a wake by address may follow.
 #pragma once
 
 #include <cstdint>
@@ -78,13 +78,13 @@ class Exclusive {
   bool too_many_readers() const noexcept { return word_.load(relaxed) >> 31 != 0; }
   bool idle() const noexcept { return nobody(word_.load(relaxed)); }
 
-  // Called in a forked child. relaxed: the fork handed on what threads did.
+  // Called in a forked child. relaxed: fork() orders what threads did.
   bool needs_no_repair(bool written) const noexcept {
     const std::uint32_t v = word_.load(relaxed);
     return (v & kSleepers) == 0 && ((v & kWriter) != 0) == written;
   }
   void repair_after_fork(bool written) noexcept {
-    // One update: read holds may end meanwhile, and a store would bring them back.
+    // One RMW: read holds may end meanwhile, and a store would bring them back.
     word_.fetch_and(written ? ~kSleepers : ~(kSleepers | kWriter), relaxed);
   }
 
@@ -116,7 +116,7 @@ class Exclusive {
       std::uint32_t v = word_.load(relaxed);
       while (nobody(v)) {
         // Sets the flag again, because the release that woke this thread cleared it, and others may
-        // sleep on.
+        // stay asleep.
         const std::uint32_t flag = W::kParks ? kSleepers : 0;
         // acquire: pairs with both releases.
         if (word_.compare_exchange(v, hold | flag, acquire)) return true;
@@ -128,7 +128,7 @@ class Exclusive {
   bool join_readers() noexcept {
     std::uint32_t v = word_.load(relaxed);
     while (v >= kReader || v == 0 || v == kSleepers) {
-      // acquire: pairs with the last writer's release, which the readers' updates continue.
+      // acquire: pairs with the last writer's release; readers' RMWs continue its sequence.
       if (word_.compare_exchange(v, v + kReader, acquire)) return true;
     }
     return false;

@@ -1,13 +1,13 @@
 // gcr-NAME: the reader-writer lock NAME under concurrency restriction.
 //
 // Paper, idea, liveness, deviations: common/lanes.h.
-// Idea: a reader that finds the lock below open enters at once, as without gcr. Otherwise it waits
-//   outside for a lane, as a writer does, then arrives at the lock below, and leaves the lane when
-//   it is in. So readers that were passive while a writer was in enter one after another.
-// State (8 bytes, zero = free): a pointer to the block of lanes.h, which has the lock below.
+// Idea: a reader that finds the underlying lock open enters at once, as without gcr. Otherwise it
+//   waits outside for a lane, as a writer does, then arrives at the underlying lock, and leaves the
+//   lane when it holds that. So readers that were passive during a write enter one after another.
+// State (8 bytes, zero = free): a pointer to the block of lanes.h, with the underlying lock.
 // Invariants: those of lanes.h.
-// Fairness: that of the lock below for threads in its queue. Passive threads are not in that queue,
-//   so its phases do not count them.
+// Fairness: that of the underlying lock for threads in its queue. Passive threads are not in that
+//   queue, so its phases do not count them.
 // Space: as in lanes.h.
 // Deviations: the paper restricts mutexes.
 // Destroy is safe as it is in lanes.h.
@@ -55,7 +55,7 @@ class GcrRw : public Lanes<P, W, Lock, GcrRw<P, W, Lock>, KnownBy::seal>,
   static constexpr LockInfo kInfo =
       gcr_info(Lock::kInfo, Lock::kInfo.instructions + (FastReadCore<Lock> ? 62 : 28));
 
-  // --- reading; 0 or a token, an attempt of the lock below, or kAside
+  // --- reading; 0 or a token, an attempt of the underlying lock, or kAside
 
   std::uint32_t read_arrive() noexcept {
     std::uint32_t token = 0;

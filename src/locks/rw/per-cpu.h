@@ -9,10 +9,10 @@
 //   and `holds`, which counts those of its read holds that their threads know of. The head has
 //   `leaving`, the number of writers that have begun a release and not finished it.
 // Invariants: a reader counts itself in `holds` once it knows that it has the BA lock. A release
-//   takes one from there first, by an update that cannot take what is not there. So two releases
-//   never end the same hold, whichever threads make them. Nor does a release end the hold of a
-//   reader that has not noticed yet that it is in, and that may still time out and take its arrival
-//   back.
+//   takes one from there first, by an RMW that cannot take what is not there. So two releases never
+//   end the same hold, whichever threads make them. Nor does a release end the hold of a reader
+//   that has not noticed yet that it holds the lock, and that may still time out and take its
+//   arrival back.
 // Fairness: phase-fair, as is the BA lock at which a reader arrives. Writers are first come, first
 //   served, since they all queue at the first lock. While any writer waits for the next lock, it
 //   keeps readers from those that it has.
@@ -21,8 +21,8 @@
 //   was another thread's, the other thread's release finds its own place empty and takes the hold
 //   that is left.
 // Destroy is safe: a reader's last access is BA's. A writer's is to `leaving`, for which destroy
-//   waits, because readers of the first CPUs may be in and out before a writer has released the
-//   last lock.
+//   waits, because readers of the first CPUs may come and go before a writer has released the last
+//   lock.
 #pragma once
 
 #include <bit>
@@ -69,7 +69,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
       .source = "Dice and Kogan 2019, sections 2 and 5, Per-CPU; Linux's brlock",
       .fairness = Ba<P, W>::kInfo.fairness,
       .kinds = Ba<P, W>::kInfo.kinds,
-      .readers_overtake = true,  // at CPUs that the writer has not come to
+      .readers_overtake = true,  // at CPUs that the writer has not reached
       .aliases = {"PerCPU"},
       .instructions = 136,
   };
@@ -125,7 +125,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
     return h != nullptr && end_any(*h);
   }
 
-  // The listener hears of each CPU whose readers are waited for.
+  // The listener is told of each CPU whose readers are waited for.
   template <DrainListener L = NobodyListens>
   void write_lock(const L& listener = {}) noexcept {
     take_all(listener, [&listener](Part& part) {
@@ -142,7 +142,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
     });
   }
   bool try_write_lock() noexcept {
-    // Look at all before disturbing any: a reader is reason enough to fail.
+    // Check all before disturbing any: a reader is reason enough to fail.
     if (has_readers()) return false;
     return take_all(NobodyListens{}, [](Part& part) { return part.lock.try_write_lock(); });
   }
@@ -166,7 +166,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
     Head* const h = state_.peek();
     return h != nullptr && State::part(*h, P::cpu()).lock.too_many_readers();
   }
-  // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
+  // --- in a forked child (LockCore). relaxed: fork() orders what threads did.
   bool needs_no_repair(bool written) const noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return !written;
@@ -187,7 +187,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
 
   // --- for side_block.h
   static bool is_idle(Head& h) noexcept {
-    // relaxed, both: all threads have ended, or the program has ordered their last use.
+    // Both relaxed: all threads have ended, or the program has ordered their last use.
     const auto at_rest = [](Part& part, std::uint32_t) {
       return part.lock.idle() && part.holds.load(relaxed) == 0;
     };
@@ -237,7 +237,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
     std::uint32_t n;
     do {
       // acquire: if there is none, the thread that took the caller's hold has left another one,
-      // which must be seen. Pairs with the compare-exchange.
+      // which must be visible. Pairs with the compare-exchange.
       n = part.holds.load(acquire);
       if (n == 0) return false;
       // acquire: pairs with count_in. release: pairs with the load above, in another thread.
@@ -267,7 +267,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
   }
   static void release_first(Head& h, std::uint32_t taken) noexcept {
     if (taken == 0) return;
-    // relaxed: handed on by the release of the first lock; pairs with has_writer and await_leavers.
+    // relaxed: published by the release of the first lock; pairs with has_writer and await_leavers.
     h.leaving.fetch_add(1, relaxed);
     for (std::uint32_t i = 0; i < taken; ++i)
       State::part(h, i).lock.write_unlock();

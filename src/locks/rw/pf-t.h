@@ -8,7 +8,7 @@
 //   waits until those bits change in any way, so it waits for one writer only, and readers and
 //   writers alternate.
 // State (24 bytes, zero = free):
-//   word  64 bits: pf_t_word.h; rin, wout, 4 bits of the lock's user, flags, among them PRES
+//   word  64 bits: pf_t_word.h; rin, wout, 4 bits for the enclosing lock, flags, among them PRES
 //   rout  32 bits: departures (31), kDrain
 //   win   32 bits: the next ticket; tickets are compared modulo 2^24
 //   arrivals_at_phase  64 bits: a ticket, and how many readers had arrived when it set PRES. Only
@@ -16,32 +16,32 @@
 // States:
 //
 //      state     PRES  who leaves it, and how
-//   1  open       0    the writer with ticket wout sets PRES: 2, or 3 if no reader is in
-//   2  draining   1    the last reader that arrived in 1 leaves: 3; the writer gives up: 1
+//   1  open       0    the writer with ticket wout sets PRES: 2, or 3 without readers
+//   2  draining   1    the last reader that arrived in 1 leaves: 3; the writer times out: 1
 //   3  written    1    the writer releases the lock: 1
-//   Leaving 2 or 3 for 1 clears PRES and increments wout. A reader that arrives in 1 is in at once;
-//   one that arrives in 2 or 3 is in with the next 1, or may give up before.
+//   Leaving 2 or 3 for 1 clears PRES and increments wout. A reader that arrives in 1 has the lock
+//   at once; one that arrives in 2 or 3 gets it with the next 1, or may time out before.
 // Invariants: only the holder of ticket wout sets PRES. While PRES is set, no reader that arrived
 //   later holds the lock. rout never passes rin. In drain mode (kDrain, while the writer of 2
-//   sleeps) rout counts up to 0 instead of up to rin, so that the last reader knows that it is.
+//   sleeps) rout counts up to 0 instead of up to rin, so that the last reader knows it is the last.
 // Fairness: phase-fair, for timed readers too, and writers are first come, first served. A timed
 //   writer takes a ticket only when its turn would come at once, so it has no place in the queue.
-// Space: at most 2^24 waiting writers, 2^31 readers at once.
+// Space: at most 2^24 - 1 writers at once, 2^31 readers at once.
 // Deviations, none of which changes the order in which threads enter:
-//   - rin and wout share a word, because a release must be a single update, after which the object
-//     may be gone.
-//   - A phase is the writer's whole ticket, where the paper has one bit. A timed writer may give up
-//     before readers of the previous phase have noticed that they are in, and then one bit would
-//     look to them as if their own phase went on.
+//   - rin and wout share a word, because a release must be a single RMW, after which the object may
+//     be destroyed.
+//   - A phase is the writer's whole ticket, where the paper has one bit. A timed writer may time
+//     out before readers of the previous phase have noticed that they hold the lock, and with one
+//     bit their own phase would then seem to go on.
 //   - In drain mode the last reader, and no other one, wakes a sleeping writer, and does so without
 //     loading from the lock again.
-//   - A reader that gives up takes its arrival back. It must not count itself out instead, because
+//   - A reader that times out takes its arrival back. It must not count itself out instead, because
 //     a writer that drains would take it for a reader that arrived earlier.
 // Fork: in a child, the readers that arrived after arrivals_at_phase was recorded were waiting for
 //   a writer that does not exist there, and so were the queued writers. repair_after_fork() drops
 //   both. A reader that may have arrived earlier counts as a holder.
 // Destroy is safe: a writer's last access is the compare-exchange of its release, a reader's is the
-//   fetch-add on rout; what may follow is a wake of the address.
+//   fetch-add on rout; only a wake of the address may follow.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +75,7 @@ class PfTOver {
 
   static bool prepare() noexcept { return true; }
 
-  static constexpr std::uint32_t kNoAttempt = 4;  // an attempt has PRES
+  static constexpr std::uint32_t kNoAttempt = 4;  // an attempt contains PRES
   static_assert((kNoAttempt & Word::kPresent) == 0);
 
   // Counts the reader in. Returns 0 if it holds the lock, or the phase of the writer that it met.
@@ -96,7 +96,7 @@ class PfTOver {
   // lock.
   bool read_withdraw(std::uint32_t phase) noexcept {
     for (;;) {
-      // acquire: if the phase is over, the reader is in; pairs with the release in write_unlock.
+      // acquire: if the phase is over, the reader holds the lock; pairs with write_unlock.
       std::uint64_t v = word_.load(acquire);
       if (Word::is_over(v, phase)) return false;
       // relaxed: nothing was read or written under the lock.
@@ -172,9 +172,9 @@ class PfTOver {
     return false;
   }
   // The same for a lock that also has readers elsewhere; none() returns whether it has none there.
-  // A try must not make such a reader turn back and then fail because it saw that very reader. So a
-  // reader that meets kTrying there tries here, and is in unless this writer has updated the word
-  // first.
+  // A trylock must not fail because of a reader that backs out on account of that trylock. So a
+  // reader that meets kTrying there falls back to this lock, and gets it unless this writer updates
+  // the word first.
   template <class F>
   bool try_write_lock(const F& none) noexcept {
     std::uint64_t v = word_.load(acquire);  // as above, also below
@@ -188,7 +188,7 @@ class PfTOver {
     std::uint64_t v = word_.load(relaxed);  // wout and PRES are the owner's; the rest is checked
     const std::uint32_t next = (Word::turn(v) + 1) & Word::kTicketMask;
     // release: the writer's critical section; pairs with the acquires of readers, in read_arrive,
-    // read_wait, read_withdraw and try_read_lock, and of writers, where they look for their turn.
+    // read_wait, read_withdraw and try_read_lock, and of writers that check for their turn.
     constexpr std::uint64_t kStays = Word::kArrived | User::kUserBits;
     while (!word_.compare_exchange(v, (v & kStays) | next << Word::kTurnShift, release)) {}
     if constexpr (W::kParks) {
@@ -202,8 +202,8 @@ class PfTOver {
   }
 
   // --- racy snapshots, which may be stale at once
-  // Never false while a read hold lasts: rout is read first (acquire: pairs with read_unlock, so
-  // the arrivals of the readers that left are seen), and so the arrivals exceed it by that hold.
+  // Never false while a read hold lasts: rout is loaded first (acquire: pairs with read_unlock, so
+  // every departure's arrival is seen), and the arrivals loaded later exceed it by that hold.
   bool has_readers() const noexcept {
     const std::uint32_t left = rout_.load(acquire);
     return left != Word::arrived(word_.load(relaxed)) << kLeftShift;
@@ -225,8 +225,8 @@ class PfTOver {
   }
 
   // --- in a forked child, before its first acquisition; `written`: a writer's hold is among those
-  // that stay. relaxed, all: the fork handed on what threads did, and rw_contract.h does so here.
-  // Returns whether there are holds and nothing else. Does not change anything.
+  // that stay. All relaxed: fork() orders what came before, rw_contract.h what is done here.
+  // Returns whether there are holds and nothing else. Changes nothing.
   bool needs_no_repair(bool written) const noexcept {
     const std::uint64_t v = word_.load(relaxed);
     if (Word::is_free(v) == written || (v & (Word::kReadersSleep | Word::kWritersSleep)) != 0) {
@@ -235,7 +235,7 @@ class PfTOver {
     const std::uint32_t next = Word::turn(v) + (written ? 1 : 0);
     return ((win_.load(relaxed) - next) & Word::kTicketMask) == 0 && (!written || all_left(v));
   }
-  // Drops the threads that wait. Holds may end meanwhile, and the process may fork again, so after
+  // Drops the waiting threads. Holds may end meanwhile, and the process may fork again, so after
   // each step the state still has the same meaning.
   void repair_after_fork(bool written) noexcept {
     const std::uint64_t v = word_.load(relaxed);
@@ -256,7 +256,7 @@ class PfTOver {
     win_.store(static_cast<std::uint32_t>(next), relaxed);
   }
 
-  // --- for a lock that is made of this one
+  // --- for a lock that is built on this one
   auto& word() noexcept { return word_; }
   const auto& word() const noexcept { return word_; }
 
@@ -267,7 +267,7 @@ class PfTOver {
   static constexpr int kLeftShift = 1;
   static constexpr std::uint32_t kDrainChannel = 1u << 2;
 
-  // Beside the ticket in the high half of arrivals_at_phase.
+  // Next to the ticket in the high half of arrivals_at_phase.
   static constexpr std::uint32_t kRecorded = Word::kTicketMask + 1;
 
   bool all_left_at(std::uint32_t target) const noexcept {
@@ -278,15 +278,15 @@ class PfTOver {
   }
 
   // --- for P::check
-  // For a reader that is in: fewer readers have left than have arrived or, in drain mode, than the
-  // writer waits for.
+  // For a reader that holds the lock: fewer readers have left than have arrived or, in drain mode,
+  // than the writer waits for.
   bool counts_me() const noexcept {
     const std::uint32_t left = rout_.load(relaxed);
     const std::uint32_t all =
         (left & kDrain) != 0 ? kDrain : Word::arrived(word_.load(relaxed)) << kLeftShift;
     return static_cast<std::int32_t>(all - left) >= static_cast<std::int32_t>(kLeft);
   }
-  // Returns whether the thread with this ticket has its turn, and opens its phase.
+  // Returns whether it is this ticket's turn and its phase can be opened.
   bool may_open(std::uint32_t ticket) const noexcept {
     const std::uint64_t v = word_.load(relaxed);
     return Word::turn(v) == ticket && Word::is_free(v) &&
@@ -295,7 +295,7 @@ class PfTOver {
 
   // --- writing
 
-  // Takes the ticket that has its turn now, if nobody has it.
+  // Takes the ticket whose turn it is, if no thread has it.
   bool take_turn(std::uint64_t v) noexcept {
     std::uint32_t next = win_.load(relaxed);
     return (next & Word::kTicketMask) == Word::turn(v) &&
@@ -306,8 +306,8 @@ class PfTOver {
   // in the word, whose last known value is v. Returns false if a reader was faster.
   bool step(std::uint64_t& v, std::uint64_t from, std::uint64_t to) noexcept {
     while (all_left(v)) {
-      // The compare-exchange notices readers that came since, and nothing else but flags may have
-      // changed. What readers did was acquired in all_left, what writers did by the load of v.
+      // The compare-exchange fails if readers have come since; besides, only flags may have
+      // changed. all_left has acquired from earlier readers, the load of v from writers.
       const std::uint64_t next = (v & ~from) | to;
       if (!word_.compare_exchange(v, next, User::kAnnounce)) continue;
       P::check([this, v] { return Word::turn(word_.load(relaxed)) == Word::turn(v); });
@@ -322,9 +322,9 @@ class PfTOver {
   std::uint32_t enter_phase(std::uint32_t ticket) noexcept {
     if constexpr (W::kParks) {
       // The release that gave this turn cleared the flag and woke one writer. Others behind it may
-      // sleep on, so the flag is set again for them; a writer that comes later sets it itself. The
-      // ticket of a sleeper is seen here: that writer fell asleep (release, in the wait policy)
-      // before this turn was given (acquire, in write_lock).
+      // stay asleep, so the flag is set again for them; later writers set it themselves. A
+      // sleeper's ticket is visible in win_: its release when it fell asleep (in the wait policy)
+      // synchronises with the acquire in write_lock that saw this turn.
       if (((win_.load(relaxed) - ticket) & Word::kTicketMask) != 1)
         word_.fetch_or(Word::kWritersSleep, relaxed);
     }
@@ -335,7 +335,7 @@ class PfTOver {
   }
 
   void record_arrivals(std::uint32_t ticket, std::uint32_t readers) noexcept {
-    // relaxed: read after a fork only, which hands everything on.
+    // relaxed: only read after fork(), which orders everything.
     arrivals_at_phase_.store(std::uint64_t{ticket | kRecorded} << 32 | readers, relaxed);
   }
 

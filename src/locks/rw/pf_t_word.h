@@ -1,12 +1,12 @@
 // The word of a PF-T lock (pf-t.h): the paper's rin and wout in one, and flags of sleepers.
 //
-//   bit 0       kTrying: a writer that only tries has its turn, and looks for readers elsewhere. A
-//               reader that meets this bit there comes here instead, and is in
+//   bit 0       kTrying: a writer in a trylock has its turn, and checks for readers elsewhere. A
+//               reader that meets this bit there falls back to this lock, and gets it
 //   bit 1       kPresent: PRES, a writer has its turn
 //   bit 2       kReadersSleep: a reader sleeps until the phase is over
 //   bit 3       kWritersSleep: a writer sleeps until its turn
-//   bits 4..7   the user's (PfTUser)
-//   bits 8..31  wout: the ticket whose turn it is, so how many writers there were, modulo 2^24
+//   bits 4..7   the enclosing lock's (PfTUser)
+//   bits 8..31  wout: the ticket whose turn it is, i.e. the number of past writers modulo 2^24
 //   bits 32..   rin: how many readers have arrived
 //
 // A phase is the pair of its ticket and PRES (kPhase). So a word without PRES is in no phase, and a
@@ -20,18 +20,18 @@
 
 namespace lockswap {
 
-// What the user of a PF-T lock asks of it.
+// What a lock built on PF-T requires of it.
 template <class User>
 concept PfTUser = requires {
-  // Bits of the word that are the user's, among 0xf0. PF-T keeps them as they are.
+  // The bits of the word, among 0xf0, that belong to that lock. PF-T preserves them.
   requires std::same_as<decltype(User::kUserBits), const std::uint64_t>;
   requires(User::kUserBits & ~std::uint64_t{0xf0}) == 0;
-  // The order of the update by which a writer makes itself seen.
+  // The order of the RMW by which a writer announces itself.
   requires std::same_as<decltype(User::kAnnounce), const Order>;
 };
 
 // PF-T by itself. relaxed: the writer waits at rout for earlier readers, later readers need none of
-// its data, and it acquired what earlier writers did with its turn.
+// its data, and its turn has synchronised it with earlier writers.
 struct PfTAlone {
   static constexpr std::uint64_t kUserBits = 0;
   static constexpr Order kAnnounce = relaxed;

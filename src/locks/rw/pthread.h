@@ -7,8 +7,8 @@
 // Fairness: glibc's: readers first unless the kind says otherwise; writers can starve.
 // Destroy is safe as in glibc.
 // Fork: as in glibc, except that a lock which was held for writing is initialised again, and then
-//   taken again if that hold stays. Nobody else can have held it, so only waiting threads are lost.
-//   In other states glibc's counters don't show which readers wait.
+//   taken again if that hold stays. Nobody else can have held it, so only waiting threads are
+//   dropped. In other states glibc's counters don't show which readers wait.
 #pragma once
 
 #include <cstddef>
@@ -75,7 +75,7 @@ class Pthread {
   bool seems_read() const noexcept { return P::system_is_read(lock()); }
   bool too_many_readers() const noexcept { return false; }
 
-  // After a fork; see rw_contract.h. Only of a lock that is held for writing can waiters be seen.
+  // After a fork; see rw_contract.h. Waiters are visible only in a lock that is held for writing.
   bool needs_no_repair(bool) const noexcept { return !P::system_is_written(lock()); }
   void repair_after_fork(bool written) noexcept {
     if (P::system_is_written(lock())) P::system_renew(lock(), written);

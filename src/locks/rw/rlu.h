@@ -11,17 +11,17 @@
 // State (24 bytes, zero = free): a PF-T lock. Four bits of its word are for the rows (rlu_state.h).
 //   PF-T's number of writers so far serves as the clock, and its queue takes the readers that meet
 //   a writer or have no place in a row.
-// Invariants: while a writer is in, no section names the lock, except those of readers that are
+// Invariants: while a writer holds the lock, no section names it, except those of readers that are
 //   about to turn back.
 // Fairness: PF-T's for queued readers and for writers. Readers that filled their section before a
 //   writer arrived go first.
-// Space: none beside the object, and 128 bytes per thread (rows.h). A thread has 7 sections, so it
-//   can hold that many locks at once. In rlu-asym a reader makes no atomic update (asymmetric.h),
-//   but each write pays for a barrier on all processors that run the process.
+// Space: none in addition to the object, and 128 bytes per thread (rows.h). A thread has 7
+//   sections, so it can hold that many locks at once. In rlu-asym a reader makes no atomic update
+//   (asymmetric.h), but each write pays for a barrier on all processors that run the process.
 // Deviations: there are no logs, because what a critical section does is unknown here, so readers
-//   do not run beside a writer. As in the BRAVO paper, only RLU's reader indicator is left. A
-//   release by a thread without a record closes the rows of this lock for good, and then takes any
-//   hold.
+//   do not run concurrently with a writer. As in the BRAVO paper, only RLU's reader indicator is
+//   left. A release by a thread without a record closes the rows of this lock for good, and then
+//   takes any hold.
 // Fork: sections stay in a child, as holds do. If a writer's hold stays, sections that name the
 //   lock belong to readers that were about to turn back, and repair_after_fork() empties them.
 // Destroy is safe: a reader's last access is to its row, which is never freed, or as in PF-T.
@@ -140,7 +140,7 @@ class RluOver {
   bool read_unlock_any() noexcept {
     if (state_.close()) {
       if (Access::vacate_any(state_.domain())) return true;
-      // release: hands on the readers that were acquired just now; pairs with is_named, close.
+      // release: republishes the readers just acquired; pairs with is_named, close.
       state_.word().fetch_and(~RluBits::kSectionsInUse, release);
     }
     if (!state_.line.has_readers()) return false;
@@ -164,7 +164,7 @@ class RluOver {
     return false;
   }
   bool try_write_lock() noexcept {
-    // Look before disturbing: a reader is reason enough to fail.
+    // Check before disturbing readers: one is reason enough to fail.
     if (state_.is_read_in_rows()) return false;
     return state_.line.try_write_lock([this] {
       if (!state_.is_named()) return true;
@@ -181,7 +181,7 @@ class RluOver {
   bool too_many_readers() const noexcept { return state_.line.too_many_readers(); }
   bool idle() const noexcept { return state_.line.idle() && !state_.is_read_in_rows(); }
 
-  // --- in a forked child; see rw_contract.h. relaxed: the fork handed on what threads did.
+  // --- in a forked child; see rw_contract.h. relaxed: fork() orders what threads did.
   bool needs_no_repair(bool written) const noexcept {
     return (state_.word().load(relaxed) & RluBits::kStarting) == 0 &&
            !(written && state_.is_read_in_rows()) && state_.line.needs_no_repair(written);
@@ -209,16 +209,16 @@ class RluOver {
   // --- readers
 
   // The reader's half of the Dekker pair with PF-T's enter_phase, and with close: fill the section,
-  // then look for a writer. Either the writer sees the section, or this reader sees the writer.
+  // then check for a writer. Either the writer sees the section, or this reader sees the writer.
   // Returns a token, or kMustWait if the reader must try something else, or kMustWait and the place
   // if it must first turn back.
   [[gnu::always_inline]] std::uint32_t fill_and_look(std::uint32_t place) noexcept {
-    const std::uint64_t v = state_.word().load(relaxed);  // a hint, the look below decides
+    const std::uint64_t v = state_.word().load(relaxed);  // a hint, the load below decides
     if (!State::is_open(v)) [[unlikely]]
       return kMustWait;
     if (!Access::fill(place, Rows<P>::section_word(state_.domain(), PfTWord::turn(v)))) [[unlikely]]
       return kMustWait;
-    // As an acquire it pairs with write_unlock, whose update others only continue.
+    // As an acquire it pairs with write_unlock, whose release sequence others only continue.
     if (!State::is_open(state_.word().load(Access::kLook))) [[unlikely]]
       return kMustWait | place;
     if (place >= kMustWait) __builtin_unreachable();  // so callers need not ask
@@ -231,8 +231,8 @@ class RluOver {
   // Returns kMustWait, or a token.
   std::uint32_t turn_back(std::uint32_t place) noexcept {
     if (vacate(place)) return kMustWait;
-    // Another thread, which released a hold that was not its own, took this section in its place.
-    // So the hold that it meant to release is still there, and is this reader's now.
+    // Another thread released a hold that was not its own, and emptied this section by mistake. The
+    // hold that it meant to release is still there, so this reader inherits that one.
     return 0;
   }
 

@@ -29,14 +29,14 @@
 
 namespace lockswap {
 
-// What this lock asks of its PF-T lock.
+// What this lock requires of its PF-T lock.
 struct RluBits {
   static constexpr std::uint64_t kOpen = 0x10;
   static constexpr std::uint64_t kSectionsInUse = 0x20;
   static constexpr std::uint64_t kStarting = 0x40;
   static constexpr std::uint64_t kEnded = 0x80;
   static constexpr std::uint64_t kUserBits = kOpen | kSectionsInUse | kStarting | kEnded;
-  // seq_cst: the writer then looks for readers elsewhere, in their rows. Pairs with fill_and_look.
+  // seq_cst: the writer then checks for readers elsewhere, in their rows. Pairs with fill_and_look.
   static constexpr Order kAnnounce = seq_cst;
 };
 
@@ -48,16 +48,16 @@ struct RluState {
   const auto& word() const noexcept { return line.word(); }
   std::uint64_t domain() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
 
-  // relaxed: the program or a fence has ordered it before where it matters.
+  // relaxed: the program or a fence already makes it visible where it matters.
   bool is_closed() const noexcept { return (word().load(relaxed) & RluBits::kEnded) != 0; }
   static bool is_open(std::uint64_t v) noexcept {
     return (v & (RluBits::kOpen | PfTWord::kPresent | PfTWord::kTrying)) == RluBits::kOpen;
   }
 
   // Called before the first reader uses a row. Empties sections that name this address, since they
-  // belong to a lock that has ended. Other readers use PF-T meanwhile.
+  // belong to a lock that was destroyed. Other readers use PF-T meanwhile.
   void open(std::uint64_t v) noexcept {
-    // relaxed: it keeps others from it; what readers need is released below.
+    // relaxed: it only keeps others off; what readers need is released below.
     if (!word().compare_exchange(v, v | RluBits::kStarting, relaxed)) return;
     Readers<P>::drop(domain());
     v = word().load(relaxed);
@@ -74,7 +74,7 @@ struct RluState {
   bool close() noexcept {
     for (;;) {
       // acquire: a thread that emptied a section of the caller's may have left another hold in its
-      // place, which must be seen. Pairs with the releases of kEnded.
+      // place, which must be visible. Pairs with kEnded's releases.
       std::uint64_t v = word().load(acquire);
       if ((v & RluBits::kEnded) != 0) return (v & RluBits::kSectionsInUse) != 0;
       // seq_cst: as PF-T's enter_phase, so that no reader fills a section unseen after the search.
@@ -83,8 +83,8 @@ struct RluState {
     }
   }
 
-  // A writer with the turn cannot miss kSectionsInUse: if it was set after the writer made itself
-  // seen, readers see that. acquire: pairs with open; without kSectionsInUse, with read_unlock_any.
+  // A writer with the turn cannot miss kSectionsInUse: if it is set after the writer appeared,
+  // readers see that. acquire: pairs with open; without kSectionsInUse, with read_unlock_any.
   bool is_named() const noexcept { return (word().load(acquire) & RluBits::kSectionsInUse) != 0; }
   bool is_read_in_rows() const noexcept { return is_named() && Readers<P>::is_any(domain()); }
 

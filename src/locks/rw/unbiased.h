@@ -34,7 +34,7 @@ struct Unbiased {
 
   static bool prepare() noexcept { return Core::prepare(); }
 
-  // If the core has a fast stage, both of the contract's fast stages inline it.
+  // If the core has a fast path, both of the contract's fast paths inline it.
   [[gnu::always_inline]] static Attempt fast_read(Frame& f) noexcept requires kHasFast {
     return counted(f, f.core.fast_read_arrive());
   }
