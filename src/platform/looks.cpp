@@ -12,7 +12,7 @@ constexpr int kType = 3;  // of glibc's __kind
 }  // namespace
 
 Look Looks::at_taken(const pthread_mutex_t* m) noexcept {
-  // An owner that relocks a normal mutex deadlocks. Types 1 and 2 return at once.
+  // An owner that relocks its mutex deadlocks, except with these two types, which return at once.
   const int type = m->__data.__kind & kType;
   const bool looks_at_owner =
       type == PTHREAD_MUTEX_RECURSIVE_NP || type == PTHREAD_MUTEX_ERRORCHECK_NP;
