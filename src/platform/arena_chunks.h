@@ -110,7 +110,7 @@ class ArenaChunks {
     std::uintptr_t nodes() const noexcept {
       return reinterpret_cast<std::uintptr_t>(this) + kHeadBytes;
     }
-    std::uint64_t given_out() const noexcept { return used.load(relaxed); }  // relaxed: a number
+    std::uint64_t given_out() const noexcept { return used.load(relaxed); }  // relaxed: a count
   };
   static constexpr std::size_t kHeadBytes = std::max<std::size_t>(128, kUnit);
   static_assert(sizeof(Chunk) <= kHeadBytes && kHeadBytes % kUnit == 0);
@@ -154,7 +154,7 @@ class ArenaChunks {
   }
   static std::uintptr_t anywhere() noexcept {
     constexpr std::uint64_t kWindow = kHandles * kUnit;
-    const std::uint64_t n = tried_.fetch_add(1, relaxed) + 1;  // relaxed: a number
+    const std::uint64_t n = tried_.fetch_add(1, relaxed) + 1;  // relaxed: orders nothing
     return (n * 0x9E3779B97F4A7C15u >> 1) % kWindow & ~(kPage - 1);
   }
   static void* map_in_window(std::size_t bytes) noexcept {

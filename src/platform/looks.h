@@ -1,8 +1,8 @@
 // Tells whether a call on a lock has to wait, as far as that can be read from the lock.
 //
 // For observers, which then make the program's own call. A trylock instead would be another call:
-// it returns something else for robust mutexes and invalid deadlines, and libraries behind the
-// observer, such as a sanitizer, would see a trylock.
+// it returns something else for robust mutexes and invalid deadlines, and libraries that the
+// observer calls, such as a sanitizer, would see a trylock.
 // A look is a racy snapshot, which may be outdated at once. It reads glibc's words as the
 // experiments of prepare() found them. Of our own locks it reads the state word, and the owner's or
 // the writer's id, which lies where glibc has it.

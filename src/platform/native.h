@@ -281,7 +281,7 @@ struct Native {
       all = on_hit(i);
       if (!all) break;
     }
-    // acquire: also for the critical sections of readers whose slots were read as free.
+    // acquire: also synchronises with the releases of readers whose slots were read as free.
     fence(acquire);
     return all;
   }

@@ -75,7 +75,7 @@ class Rereading {
   static inline constinit Again again_ = nullptr;
   static inline constinit Processors now_{};
   alignas(64) static inline constinit NativeAtomic<std::uint32_t> sleeps_{};
-  static inline constinit NativeAtomic<std::uint64_t> reader_{};  // 0: nobody reads
+  static inline constinit NativeAtomic<std::uint64_t> reader_{};  // 0 while nobody reads
 };
 
 }  // namespace lockswap

@@ -1,5 +1,5 @@
-// The mutex and condition variable functions of POSIX as tables of the system's own (glibc's, the
-// next ones in symbol order), which interpose fills in before the first lock is taken.
+// Tables of the system's own mutex and condition variable functions (glibc's, the next ones in
+// symbol order), which interpose fills in before the first lock is taken.
 #pragma once
 
 #include <ctime>

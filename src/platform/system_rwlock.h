@@ -1,5 +1,5 @@
-// The reader-writer lock functions of POSIX as a table of the system's own (glibc's, the next ones
-// in symbol order), which interpose fills in before the first lock is taken.
+// A table of the system's own reader-writer lock functions (glibc's, the next ones in symbol
+// order), which interpose fills in before the first lock is taken.
 #pragma once
 
 #include <cstddef>

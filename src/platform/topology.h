@@ -71,7 +71,7 @@ inline constinit bool threads_stand_still = false;
     };
     static constinit NativeAtomic<std::uint32_t> next{0};
     std::uint32_t& place = per_thread<Standing>.place;
-    if (place == 0) place = next.fetch_add(1, relaxed) % topology.cpus + 1;  // relaxed: a number
+    if (place == 0) place = next.fetch_add(1, relaxed) % topology.cpus + 1;  // relaxed: a count
     return place - 1;
   }
   const int cpu = ::sched_getcpu();

@@ -114,13 +114,13 @@ class AllReaders {
       n += at(h, i).departures();
     return n;
   }
-  // relaxed: call() handed it on.
+  // relaxed: call() published it.
   static bool is_reached(Head& h) noexcept {
     return static_cast<std::int32_t>(departures(h) - h.awaited.target.load(relaxed)) >= 0;
   }
   [[gnu::noinline]] static void notify_writer(Head& h) noexcept {
     if (!is_reached(h)) return;
-    // relaxed: it hands nothing on; the writer looks at the departures again.
+    // relaxed: it publishes nothing; the writer checks the departures again.
     const std::uint32_t v = h.awaited.reached.fetch_add(kStep, relaxed);
     if constexpr (W::kParks) {
       if ((v & kSleepers) != 0) W::wake(&h.awaited.reached, kChannel);

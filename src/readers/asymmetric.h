@@ -70,7 +70,7 @@ class Asymmetric {
                                        const Closed& closed) noexcept {
     P::process();  // from now on the process has a mark
     if (fast_vacate(place, domain, closed)) return true;
-    // relaxed: the section is unchanged.
+    // relaxed: there is nothing to publish, as the section is unchanged.
     Rows<P>::vacating(place).store(0, relaxed);
     return take(place, domain);
   }

@@ -120,7 +120,7 @@ class TableSlots {
   // Empties the slot if it names the lock; wakes a revoker that sleeps there.
   static bool clear(Slot& slot, std::uint64_t key) noexcept {
     std::uint64_t seen = key;
-    // release: the reader's critical section; pairs with the seq_cst re-read in wait.
+    // release: publishes the reader's critical section; pairs with the seq_cst re-read in wait.
     if (slot.compare_exchange(seen, 0, release)) [[likely]]
       return true;
     if (seen != (key | Table::kRevokerSleeps)) return false;

@@ -230,7 +230,7 @@ class SpinsForEvents {
   static constexpr std::uint32_t kTry = 8;  // the shortest trial spin is the longest spin over this
 
   static inline constinit AddressTable<Cell, 256> cells_{};
-  alignas(64) static inline constinit NativeAtomic<std::uint64_t> trial_ends_{};  // 0: none
+  alignas(64) static inline constinit NativeAtomic<std::uint64_t> trial_ends_{};  // 0 if none
   static inline constinit NativeAtomic<std::uint64_t> next_trial_{};
   static inline constinit NativeAtomic<std::uint32_t> doubled_{};  // doublings of trial and pause
 
