@@ -1,14 +1,14 @@
-// Whether this process has one thread. While it has, nobody but that thread's own signal handlers
-// can come between the steps of an update, so locks spare the processor the atomic one: on x86-64 a
-// single instruction without the `lock` prefix, which a handler cannot divide, takes a tenth of the
-// time (NativeAtomic's *_alone).
+// Tells whether this process has one thread. While it has, only that thread's own signal handlers
+// can come between the steps of a read-modify-write, so locks need no atomic one: on x86-64 a
+// single instruction without the `lock` prefix, which a handler cannot interrupt halfway, takes a
+// tenth of the time (NativeAtomic's *_alone).
 //
-// The C library knows: it clears the flag before it makes a thread for any caller. glibc up to 2.44
-// never sets it again, neither when threads have ended nor in the child of a fork; a later one may.
-// Then it has synchronised with the threads that have ended, as that child has by the fork.
-// The flag is glibc 2.32's, __libc_single_threaded. Without it, on other processors and under
-// ThreadSanitizer, no process is alone. It comes from the caller, not by a reference: older glibcs
-// refuse to load what asks for that version, even weakly.
+// The C library knows: it clears a flag before it creates a thread for any caller. glibc up to 2.44
+// never sets the flag again, neither after threads have ended nor in a forked child. A later glibc
+// that does will have synchronised with the threads that have ended, as a child has by the fork.
+// The flag is __libc_single_threaded, since glibc 2.32. Without it, on other processors and under
+// ThreadSanitizer, no process is alone. The caller passes its address, because older glibcs refuse
+// to load a library that refers to a symbol of that version, even weakly.
 #pragma once
 
 #include "platform/sanitizer.h"
@@ -28,13 +28,13 @@ class Alone {
     if (flag != nullptr) flag_ = flag;
   }
 
-  // It holds until the calling thread makes another one. Ask for each update: a critical section
-  // may do so.
+  // Stays true until the calling thread creates another one. Must be called for each RMW, since a
+  // critical section may create threads.
   [[gnu::always_inline]] static bool is() noexcept {
     if constexpr (!kKnown) return false;
 #if defined(__x86_64__)
-    // No order: a thread that was made after the flag was cleared finds it so.
-    bool alone;  // by an asm: a volatile load would take an instruction more
+    // Needs no order: a thread that is created after the flag was cleared finds it cleared.
+    bool alone;  // asm, because a volatile load would take one more instruction
     asm volatile("cmpb $0, %1" : "=@ccne"(alone) : "m"(*flag_));
     return alone;
 #else

@@ -1,8 +1,8 @@
 // Queue nodes: type-stable memory reached through 32-bit handles.
 //
 // A pthread object has no room for the pointers of a queue lock, so queues link handles. A node's
-// memory is never given back and never becomes another type, so a late wake-up or a late look at a
-// node that has changed hands is harmless.
+// memory is never given back and never becomes another type, so a late wake-up or a late load of a
+// node that now belongs to another thread is harmless.
 //
 // Memory is mapped a chunk at a time (arena_chunks.h). Each thread keeps a few free nodes to
 // itself; the rest lie on one lock-free stack.
@@ -27,8 +27,8 @@ struct SizeOf {
 };
 
 // T must be zero-initialisable and have a member `NativeAtomic<uint32_t> link` that the arena may
-// use while the node is free. `Size` is for nodes with a tail, of a length known at start-up.
-// Each thread keeps up to kKept free ones: as many as it takes at once, as a rule.
+// use while the node is free. `Size` is for nodes with a tail, whose length is known at start-up.
+// Each thread keeps up to kKept free nodes, which is as many as it usually takes at once.
 template <class T, class Size = SizeOf<T>, std::uint32_t kKept = 4>
 class Arena {
   using Chunks = ArenaChunks<Size>;
@@ -36,7 +36,7 @@ class Arena {
  public:
   using Handle = std::uint32_t;  // 0 is no node
 
-  // Runs at start-up, in one thread, and maps the first chunk. Returns false if there is no memory.
+  // Called at start-up, by one thread. Maps the first chunk. Returns false if there is no memory.
   static bool prepare() noexcept { return Chunks::prepare() && ThreadExit::add(&on_thread_exit); }
 
   [[gnu::always_inline]] static T& at(Handle h) noexcept { return *static_cast<T*>(Chunks::at(h)); }
@@ -44,7 +44,7 @@ class Arena {
   // Returns whether a node that was given out lies at that address, which may be any number.
   static bool is_node(std::uint64_t address) noexcept { return Chunks::is_node(address); }
 
-  // Returns whether that is the handle of such a node. It may be any number.
+  // Returns whether that, which may be any number, is the handle of such a node.
   static bool is_handle(Handle h) noexcept {
     return h != 0 && h < Chunks::kHandles && is_node(reinterpret_cast<std::uintptr_t>(&at(h)));
   }
@@ -54,7 +54,7 @@ class Arena {
     const Handle h = take_kept();
     return h != 0 ? h : take_shared();
   }
-  // 0: no node is free, and memory is refused.
+  // Returns 0 if no node is free and memory is refused.
   static Handle try_take() noexcept {
     const Handle h = take_used();
     return h != 0 ? h : Chunks::fresh();
@@ -64,21 +64,21 @@ class Arena {
       give_shared(h);
   }
 
-  // Takes a node that was in use before. 0: none is free.
+  // Takes a node that was in use before. Returns 0 if none is free.
   static Handle take_used() noexcept {
     const Handle h = take_kept();
     return h != 0 ? h : pop();
   }
   // Returns how many nodes were ever given out.
   static std::uint64_t given_out() noexcept { return Chunks::given_out(); }
-  // Calls f(node) for each of them, and may miss the newest.
+  // Calls f(node) for each of them, but may miss the newest.
   template <class F>
   static void each(const F& f) noexcept {
     Chunks::each([&f](void* node) { f(*static_cast<T*>(node)); });
   }
 
-  // The same for hot paths, without a call: these two use only the nodes that the thread keeps to
-  // itself. 0, false: nothing was done.
+  // Take and give for hot paths, without a call: these two use only the nodes that the thread keeps
+  // to itself. They return 0, or false, if nothing was done.
   [[gnu::always_inline]] static Handle take_kept() noexcept {
     Cache& mine = per_thread<Cache>;
     if (mine.busy != 0) [[unlikely]]
@@ -116,7 +116,7 @@ class Arena {
 
  private:
   struct Cache {
-    std::uint32_t busy;  // a signal handler leaves it alone
+    std::uint32_t busy;  // signal handlers must leave it alone
     std::uint32_t count;
     Handle kept[kKept];
   };

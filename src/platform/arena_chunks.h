@@ -2,13 +2,13 @@
 //
 // Idea: a handle counts units from a base at which nothing has to lie. So chunks may lie anywhere
 //   in a window of kHandles units, and a node is found by one multiplication and one addition, as
-//   in one contiguous reservation. What there is costs what it takes, and no more.
-// State: the newest chunk; each begins with a head, in which its nodes are counted and which names
-//   the chunk before.
-// Invariants: a chunk that is in the list stays there, with its memory. A number of a node is given
-//   out only when its memory is there: what is refused costs nothing.
-// Where: chunks of all arenas lie one behind the other, far from what the program maps, and so they
-//   are one mapping of the kernel's, as a rule. If something lies there, they go wherever the
+//   in one contiguous reservation. No more memory is mapped than the nodes need.
+// State: the newest chunk. Each chunk begins with a head, which counts its nodes and points to the
+//   chunk before.
+// Invariants: a chunk that is in the list stays there, with its memory. A node's number is given
+//   out only once its memory is mapped, so that a refused mapping costs no numbers.
+// Where: chunks of all arenas lie one after the other, far from what the program maps, and so the
+//   kernel usually has them as one mapping. If something else lies there, they go wherever the
 //   window has room.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace lockswap {
 
-// Where the next chunk of any arena goes. A hint, and no more.
+// Where the next chunk of any arena goes. This is only a hint.
 class ChunkPlace {
  public:
   static std::uintptr_t get() noexcept {
@@ -32,7 +32,7 @@ class ChunkPlace {
   static void is_behind(std::uintptr_t end) noexcept { next_.store(end, relaxed); }
 
  private:
-  // The system maps from below the stack downwards; an eighth further down there is nobody.
+  // The system maps from below the stack downwards; an eighth further down nothing is mapped.
   static std::uintptr_t below_everything() noexcept {
     constexpr std::uintptr_t kAligned = std::uintptr_t{1} << 21;
     const auto stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -41,7 +41,7 @@ class ChunkPlace {
   static inline constinit NativeAtomic<std::uint64_t> next_{0};
 };
 
-// Size: kUnit, a power of two that divides the bytes of a node; bytes(), known at start-up.
+// Size has kUnit, a power of two that divides a node's size, and bytes(), known at start-up.
 template <class Size>
 class ArenaChunks {
  public:
@@ -63,7 +63,7 @@ class ArenaChunks {
   // Returns whether a node that was given out lies at that address, which may be any number.
   static bool is_node(std::uint64_t address) noexcept {
     if (!in_window(address)) return false;
-    // acquire: pairs with grow: the chunks' heads.
+    // acquire: makes the chunks' heads visible; pairs with grow.
     for (const Chunk* c = newest_.load(acquire); c != nullptr; c = c->older) {
       const std::uint64_t offset = address - c->nodes();
       if (offset < c->given_out() * Size::bytes()) return offset % Size::bytes() == 0;
@@ -71,11 +71,11 @@ class ArenaChunks {
     return false;
   }
 
-  // A node that nobody has had. 0: no memory.
+  // Returns a node that nobody has had, or 0 if there is no memory.
   static Handle fresh() noexcept {
     for (;;) {
-      Chunk* const c = newest_.load(acquire);  // pairs with grow: the chunk's head
-      // relaxed: handing out numbers orders nothing, and the memory is zeroes since grow.
+      Chunk* const c = newest_.load(acquire);  // pairs with grow, which wrote the chunk's head
+      // relaxed: giving out numbers orders nothing, and the memory has been zero since grow.
       std::uint32_t n = c->used.load(relaxed);
       while (n < c->room) {
         if (c->used.compare_exchange(n, n + 1, relaxed)) {
@@ -91,7 +91,7 @@ class ArenaChunks {
     const Chunk* const c = newest_.load(acquire);  // pairs with grow
     return c->before + c->given_out();
   }
-  // Calls f(node) for each of them, and may miss the newest.
+  // Calls f(node) for each of them, but may miss the newest.
   template <class F>
   static void each(const F& f) noexcept {
     for (const Chunk* c = newest_.load(acquire); c != nullptr; c = c->older) {  // pairs with grow
@@ -103,14 +103,14 @@ class ArenaChunks {
  private:
   struct Chunk {
     Chunk* older;
-    std::uint64_t before;              // nodes in older chunks
-    std::uint32_t room;                // for this many nodes
-    NativeAtomic<std::uint32_t> used;  // the number of the next one
+    std::uint64_t before;              // number of nodes in older chunks
+    std::uint32_t room;                // number of nodes that fit into this one
+    NativeAtomic<std::uint32_t> used;  // index of the next one to give out
 
     std::uintptr_t nodes() const noexcept {
       return reinterpret_cast<std::uintptr_t>(this) + kHeadBytes;
     }
-    std::uint64_t given_out() const noexcept { return used.load(relaxed); }  // relaxed: a number
+    std::uint64_t given_out() const noexcept { return used.load(relaxed); }  // relaxed: a count
   };
   static constexpr std::size_t kHeadBytes = std::max<std::size_t>(128, kUnit);
   static_assert(sizeof(Chunk) <= kHeadBytes && kHeadBytes % kUnit == 0);
@@ -120,12 +120,12 @@ class ArenaChunks {
   static constexpr std::size_t kFirst = std::size_t{1} << 16;
   static constexpr std::size_t kMost = std::size_t{1} << 26;
 
-  // Adds a chunk behind `full`. If two threads do so at once, one chunk stays. Returns false if
+  // Adds a chunk after `full`. If two threads do so at once, one chunk stays. Returns false if
   // there is no memory.
   [[gnu::noinline]] static bool grow(Chunk* full) noexcept {
     const std::size_t least = pages_for(1);
     const std::uint64_t so_far = full == nullptr ? 0 : full->before + full->room;
-    // A quarter of what there is: no more than that is ever there without need.
+    // A quarter of what there is, so that never more than that is unused.
     const std::size_t wanted = std::clamp<std::size_t>(so_far * Size::bytes() / 4, kFirst, kMost);
     std::size_t bytes = std::max(least, pages_of(wanted));
     void* p = map_in_window(bytes);
@@ -135,7 +135,7 @@ class ArenaChunks {
     c->older = full;
     c->before = so_far;
     c->room = static_cast<std::uint32_t>((bytes - kHeadBytes) / Size::bytes());
-    // release: the head; pairs with the loads of newest_.
+    // release: publishes the head; pairs with the loads of newest_.
     if (Chunk* seen = full; newest_.compare_exchange(seen, c, release)) return true;
     unmap_pages(p, bytes);
     return true;
@@ -154,18 +154,18 @@ class ArenaChunks {
   }
   static std::uintptr_t anywhere() noexcept {
     constexpr std::uint64_t kWindow = kHandles * kUnit;
-    const std::uint64_t n = tried_.fetch_add(1, relaxed) + 1;  // relaxed: a number
+    const std::uint64_t n = tried_.fetch_add(1, relaxed) + 1;  // relaxed: orders nothing
     return (n * 0x9E3779B97F4A7C15u >> 1) % kWindow & ~(kPage - 1);
   }
   static void* map_in_window(std::size_t bytes) noexcept {
     constexpr unsigned kTries = 16;
     for (unsigned i = 0; i < kTries; ++i) {
-      // The second look is where another thread's chunk has ended meanwhile; then, anywhere.
+      // The second try is after another thread's chunk, if one came meanwhile; later ones anywhere.
       const std::uintptr_t wish = i < 2 ? ChunkPlace::get() : base_ + anywhere();
       void* const p = map_pages(bytes, wish);
       if (p == nullptr) return nullptr;
       const auto address = reinterpret_cast<std::uintptr_t>(p);
-      // The first chunk lies in the middle. Below 0 the window goes on at the top.
+      // The first chunk lies in the middle of the window, which wraps around below address 0.
       if (base_ == 0) base_ = address - kHandles / 2 * kUnit;
       if (in_window(address) && in_window(address + bytes - 1)) {
         ChunkPlace::is_behind(address + bytes);
@@ -178,7 +178,7 @@ class ArenaChunks {
 
   static inline constinit std::uintptr_t base_ = 0;
   static inline constinit NativeAtomic<Chunk*> newest_{nullptr};
-  static inline constinit NativeAtomic<std::uint64_t> tried_{0};  // places far from the others
+  static inline constinit NativeAtomic<std::uint64_t> tried_{0};  // how often anywhere() was called
 };
 
 }  // namespace lockswap

@@ -19,8 +19,8 @@ inline constexpr Order release = std::memory_order_release;
 inline constexpr Order acq_rel = std::memory_order_acq_rel;
 inline constexpr Order seq_cst = std::memory_order_seq_cst;
 
-// For state that a signal handler of the same thread may look at: the compiler moves no access
-// across.
+// For state that a signal handler of the same thread may access: the compiler moves no access
+// across this.
 inline void signal_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
 template <class T>
@@ -64,7 +64,7 @@ class NativeAtomic {
     return after(a_.fetch_and(v, o), o);
   }
 
-  // A relaxed load and a comparison in one instruction; compilers make two of it.
+  // A relaxed load and a comparison in one instruction, where compilers would emit two.
   [[gnu::always_inline]] bool is(T v) const noexcept {
 #if defined(__x86_64__)
     bool same;
@@ -75,8 +75,8 @@ class NativeAtomic {
 #endif
   }
 
-  // While the process has one thread (alone.h): one instruction, so that a signal handler finds all
-  // of the update or nothing. No order is needed, but the compiler moves no access across.
+  // While the process has one thread (alone.h): one instruction, so that a signal handler sees all
+  // of the RMW or nothing. No order is needed, but the compiler moves no access across it.
   T fetch_add_alone(T v) noexcept {
 #if defined(__x86_64__)
     asm volatile("xadd %0, %1" : "+r"(v), "+m"(a_) : : "memory", "cc");
@@ -109,10 +109,10 @@ class NativeAtomic {
   static_assert(std::atomic<T>::is_always_lock_free);
 };
 
-// A count of one thread, which others may read.
+// A counter that one thread writes and others may read.
 class NativeTally {
  public:
-  // relaxed, all: a count hands nothing on.
+  // All relaxed: a counter publishes nothing else.
   std::uint64_t get() const noexcept { return n_.load(relaxed); }
   void set(std::uint64_t n) noexcept { n_.store(n, relaxed); }
   void add(std::uint64_t n) noexcept { set(get() + n); }
@@ -121,7 +121,7 @@ class NativeTally {
   NativeAtomic<std::uint64_t> n_{};
 };
 
-// What one thread writes and others read, ordered by something else.
+// Data that one thread writes and others read, ordered by something else.
 template <class T>
 class NativePlain {
  public:

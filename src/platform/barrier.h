@@ -1,11 +1,11 @@
-// The asymmetric fence: for pairs of which one side is hot. The light side costs nothing; the heavy
-// side has the kernel run a full barrier on every processor where a thread of this process is
-// (membarrier, Linux 4.14): 0.6 us if there is none, some 12 us otherwise.
+// The asymmetric fence, for pairs of which one side is hot. The light side costs nothing; the heavy
+// side has the kernel run a full barrier on every processor on which another thread of this process
+// runs (membarrier, Linux 4.14). That takes 0.6 us if there is none, and some 12 us otherwise.
 //
-// A seccomp filter may forbid the call at any time. From then on the light side pays. The threads
-// whose heavy fences fail first have every processor visited (visit.h): each thread that ran there
-// has been switched out then, and sees that it has to pay. Where such visits are forbidden too,
-// they rest for many times as long as a store takes to be seen.
+// seccomp may block the call at any time. From then on the light side pays. The threads whose heavy
+// fences fail first have every processor visited (visit.h), which deschedules each thread that ran
+// there, so that it then sees that it has to pay. If such visits are blocked too, they sleep for
+// many times as long as a store takes to become visible.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace lockswap {
 
 class Barrier {
  public:
-  // Called at start-up. Returns whether the kernel has it. A process that this one forks has it
-  // too.
+  // Called at start-up. Returns whether the kernel supports it. Forked children inherit the
+  // registration.
   static bool prepare() noexcept {
     return raw_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   }
@@ -36,12 +36,12 @@ class Barrier {
   }
   static void heavy() noexcept {
     fence(seq_cst);
-    // acquire: pairs with the last store in force.
+    // acquire: pairs with the last store in force().
     if (state_.load(acquire) != kReplaced && !call() && !again()) force();
     fence(seq_cst);
   }
-  // The same for pairs whose other side must never pay: every processor is visited whenever
-  // the kernel refuses, which takes a while, and false is returned.
+  // The same for pairs whose other side must never pay. If the kernel refuses, every processor is
+  // visited each time, which takes a while, and false is returned.
   static bool in_all() noexcept {
     fence(seq_cst);
     const bool done = call() || again();
@@ -49,28 +49,28 @@ class Barrier {
     fence(seq_cst);
     return done;
   }
-  // This is for tests and for reports.
+  // For tests and reports.
   static bool is_replaced() noexcept { return state_.load(relaxed) == kReplaced; }
 
  private:
   static bool call() noexcept {
     return raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
   }
-  // Returns true if the registration was another program's, which exec has replaced, and a new one
-  // works.
+  // Registers anew, since an exec discards the registration, and calls again. Returns whether that
+  // worked.
   static bool again() noexcept { return prepare() && call(); }
 
   [[gnu::noinline]] static void force() noexcept {
-    // seq_cst: a thread that is switched out below sees the change when it goes on. Another thread
-    // may have made it already.
+    // seq_cst: a thread that is descheduled below sees the change when it continues. Another thread
+    // may have made the change already.
     std::uint32_t works = kWorks;
     state_.compare_exchange(works, kFails, seq_cst);
     visit();
     rest();
-    state_.store(kReplaced, release);  // all threads pay now; pairs with heavy
+    state_.store(kReplaced, release);  // all threads pay now; pairs with heavy()
   }
-  // Each thread that is running has been switched out once. Where that is forbidden, it rests
-  // instead.
+  // Returns once each running thread has been descheduled once. If that is blocked, sleeps for a
+  // while instead.
   [[gnu::noinline]] static void visit() noexcept {
     if (!Visit::all_processors()) rest();
   }
@@ -78,7 +78,7 @@ class Barrier {
 
   static bool works() noexcept {
 #if defined(__x86_64__)
-    // The load below and the comparison in one instruction; compilers make two of it.
+    // The load below and the comparison in one instruction, where compilers would emit two.
     bool same;
     asm("cmpl %1, %2" : "=@ccz"(same) : "i"(kWorks), "m"(state_));
     return same;
@@ -88,8 +88,8 @@ class Barrier {
   }
 
   static constexpr std::uint32_t kWorks = 0;
-  static constexpr std::uint32_t kFails = 1;     // the light side pays, if it has noticed
-  static constexpr std::uint32_t kReplaced = 2;  // it does
+  static constexpr std::uint32_t kFails = 1;     // threads pay on the light side once they notice
+  static constexpr std::uint32_t kReplaced = 2;  // all threads have noticed
   static inline constinit NativeAtomic<std::uint32_t> state_{kWorks};
 };
 

@@ -1,17 +1,17 @@
 // Memory for small objects that come and go by the thousand, taken and given back by any thread.
 //
-// Idea: as a kernel's page lists, one for each processor, before its page allocator. Each thread
-//   has a list of free pieces, and takes and gives there without a lock. Whole batches go between
-//   those lists and one that all threads share, under a guard; new memory comes a batch at a time.
-// Invariants: a piece is free in one list at a time. A thread's list has at most two batches, so a
-//   guard is taken once a batch, also by a thread that takes what another one gives.
-// Space: what was taken at most at a time, and two batches a thread; it stays this process's until
-//   its end. A thread that ends leaves its list to the others.
-// fork: the child has the lists of the thread that forked and those that all share; another
-//   thread's stay unused there. No handler waits for the guard: if another thread has it during a
-//   fork, it stays taken in the child, which must not take or give more than its list can do.
-// Not in the preload library: it uses operator new, and a destructor of a thread's.
-// Where a sanitizer watches, each piece is the heap's own, so that it sees one that is used late.
+// Idea: like a kernel's per-processor page lists in front of its page allocator. Each thread has a
+//   list of free pieces, where it takes and gives without a lock. Whole batches move between those
+//   lists and one that all threads share, under a guard; new memory comes a batch at a time.
+// Invariants: a piece is free in one list at a time. A thread's list has at most two batches, so
+//   the guard is taken once per batch, also by a thread that takes what another one gives.
+// Space: the peak of what was in use, and two batches per thread; it is never given back to the
+//   system. A thread that exits leaves its list to the others.
+// fork: the child has the list of the forking thread and the shared one; other threads' lists are
+//   leaked there. No handler waits for the guard: if another thread has it during a fork, it stays
+//   taken in the child, which must not take or give more than its list can do.
+// Not in the preload library, since it uses operator new, and a thread-local with a destructor.
+// Under a sanitizer each piece comes from the heap, so that the sanitizer detects use after free.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ inline constexpr bool kPiecesAreTheHeaps = false;
 template <std::size_t bytes, bool heaps = kPiecesAreTheHeaps>
 class Batches {
   struct Piece {
-    Piece* next;   // in its list
-    Piece* batch;  // of the first piece of a batch that all share: the next batch
+    Piece* next;   // the next piece in its list
+    Piece* batch;  // in the first piece of a shared batch: the next batch
   };
   static constexpr std::size_t kBytes = (bytes + sizeof(Piece) - 1) / sizeof(Piece) * sizeof(Piece);
 
@@ -59,7 +59,7 @@ class Batches {
     own.first = new (memory) Piece{own.first, nullptr};
     ++own.count;
   }
-  // Free pieces of the calling thread. For tests.
+  // For tests: returns how many free pieces the calling thread has.
   static std::uint32_t kept() { return mine_.count; }
 
  private:
@@ -67,7 +67,7 @@ class Batches {
     Piece* first;
     std::uint32_t count;
   };
-  // Gives the list of a thread that ends to all.
+  // Gives an exiting thread's list to all.
   struct Leaver {
     bool is_there = false;
     ~Leaver() {
@@ -82,14 +82,14 @@ class Batches {
     shared_guard_.unlock();
   }
   [[gnu::noinline]] static void refill(Own& own) {
-    leaver_.is_there = true;  // from here on it runs when the thread ends
+    leaver_.is_there = true;  // from now on its destructor runs when the thread exits
     shared_guard_.lock();
     Piece* batch = shared_;
     if (batch != nullptr) shared_ = batch->batch;
     shared_guard_.unlock();
     if (batch == nullptr) batch = fresh();
     own.first = batch;
-    // What a thread that ended has left may be less, or more, than a batch.
+    // The pieces that an exited thread has left may be fewer, or more, than a batch.
     own.count = 0;
     for (Piece* p = batch; p != nullptr; p = p->next)
       ++own.count;
@@ -97,7 +97,7 @@ class Batches {
   [[gnu::noinline]] static void make_room(Own& own) {
     leaver_.is_there = true;
     if (own.count < 2 * kBatch) return;
-    // The newer half stays: its lines are in the cache.
+    // The newer half stays, because its lines are in the cache.
     Piece* last = own.first;
     for (std::uint32_t i = 1; i < kBatch; ++i)
       last = last->next;

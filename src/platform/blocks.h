@@ -1,9 +1,9 @@
-// Memory beside a lock that does not fit into a pthread object: a head and as many parts as the
-// machine has CPUs or nodes, in one block.
+// Memory for the part of a lock that does not fit into a pthread object: a head and as many parts
+// as the machine has CPUs or nodes, in one block.
 //
 // Blocks are type-stable, as queue nodes are (arena.h gives out both): their memory never becomes
-// another type's and never goes back to the system. So a thread that comes late to a block which
-// has another owner by then does no harm.
+// another type's and never goes back to the system. So a late access to a block that has another
+// owner by then does no harm.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 
 namespace lockswap {
 
-// Head and Part are zero-initialisable, and free when they are zero. Head has a member
-// `NativeAtomic<uint32_t> link`, the arena's while the block is free. A block that is given back
-// must be at rest: it is handed out as it is.
+// Head and Part must be zero-initialisable, and free when they are zero. Head has a member
+// `NativeAtomic<uint32_t> link` that the arena may use while the block is free. A block that is
+// given back must be in its free state, since it is given out as it is.
 template <class Head, class Part>
 class Blocks {
   static_assert(sizeof(Head) % alignof(Part) == 0);
@@ -36,13 +36,13 @@ class Blocks {
   }
 
   // Never fails: while memory is refused it waits until there is some, or a block is given back. If
-  // no block is free, and there are twice as many as were in use when it last searched, or memory
-  // is refused, it searches: it calls reclaim(head) for each block; true: that call has made the
-  // block nobody's, so it is free.
+  // no block is free, and memory is refused or there are twice as many blocks as were in use at the
+  // last search, it searches: it calls reclaim(head) for each block, which returns true if it has
+  // made the block free.
   template <class Reclaim>
   static Head& take(const Reclaim& reclaim) noexcept {
     auto h = Heads::take_used();
-    // relaxed: at worst two threads do it at once.
+    // relaxed: at worst two threads search at once.
     if (h == 0 && Heads::given_out() >= sweep_at_.load(relaxed)) {
       sweep(reclaim);
     }

@@ -1,5 +1,5 @@
-// Marks a call for its duration, so that a later call of the same thread can see whether that one
-// was left without coming back: the thread jumped out of a signal handler, by siglongjmp.
+// Marks a call for its duration, so that a later call of the same thread can see whether the thread
+// left that one without returning, by a siglongjmp out of a signal handler.
 #pragma once
 
 #include <csignal>
@@ -9,7 +9,7 @@
 
 namespace lockswap {
 
-// In the frame of a call.
+// A local variable of a call.
 class CallMark {
  public:
   CallMark() noexcept = default;
@@ -31,7 +31,7 @@ class CallMark {
            !futex_word_is(at, kMark);
   }
 
-  // Returns whether the mark of another thread's call stands. Its stack may be gone.
+  // Returns whether the mark of another thread's call is still there. Its stack may be gone.
   static bool stands(std::uint64_t mark) noexcept { return futex_word_is(mark, kMark); }
 
  private:

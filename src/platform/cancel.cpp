@@ -7,8 +7,8 @@
 
 namespace lockswap {
 
-// What pthread_cleanup_push does in C: glibc unwinds the stack up to this frame and comes back here
-// as from setjmp. It goes on from where `buffer_` says, so the frame may be left before that.
+// Does what pthread_cleanup_push does in C: glibc unwinds the stack up to this frame and returns
+// here as from setjmp. go_on() continues from `buffer_`, so this frame may be left before that.
 [[gnu::noinline]] Slept CancellableSleep::sleep(const void* word, std::uint32_t expected,
                                                 std::uint32_t channels,
                                                 const Deadline* deadline) noexcept {
@@ -17,7 +17,7 @@ namespace lockswap {
   if (__sigsetjmp(jump, 0) != 0) return Slept::cancelled;
   __pthread_register_cancel(&buffer_);
   int type = 0;
-  // Acts on a cancellation that is pending.
+  // This acts on a pending cancellation.
   pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
   const Parked parked = futex_wait(word, expected, channels, deadline);
   pthread_setcanceltype(type, nullptr);

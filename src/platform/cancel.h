@@ -2,9 +2,9 @@
 //
 // glibc up to 2.40 acts on a cancellation asynchronously while a thread sleeps inside a function
 // that is a cancellation point, and so do we: for the length of the system call the thread's type
-// is asynchronous. A cancellation that comes then ends the sleep, and the caller finishes what it
-// has to before it lets the thread's clean-up handlers run. It also ends a signal handler that runs
-// on top of the sleep; glibc 2.41 and newer let that end first (docs/interposition.md).
+// is asynchronous. A cancellation that arrives then ends the sleep, and the caller finishes what it
+// has to do before it lets the thread's clean-up handlers run. It also ends a signal handler that
+// runs on top of the sleep; glibc 2.41 and newer let that return first (docs/interposition.md).
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@
 namespace lockswap {
 
 enum class Slept : std::uint8_t {
-  woken,      // woken, or the word had changed, or for no reason: recheck
+  woken,      // woken, spuriously or because the word had changed: recheck
   timed_out,  // the deadline has passed
-  cancelled,  // go_on() when all is done
+  cancelled,  // call go_on() when all is done
 };
 
-// One for each call of the function that is a cancellation point, in its frame.
+// A local variable in each call of the function that is a cancellation point.
 class CancellableSleep {
  public:
-  // As futex_wait. The low half of an atom, as Native::park.
+  // Like futex_wait. Sleeps on the low half of an atom, like Native::park.
   template <class A>
   Slept park(const A& atom, std::uint32_t low_half, std::uint32_t channels,
              const Deadline* deadline) noexcept {
     return sleep(&atom, low_half, channels, deadline);
   }
-  // Acts on a cancellation that is pending, without a sleep. Returns whether there was one: then as
-  // after Slept::cancelled.
+  // Acts on a pending cancellation, without a sleep. Returns whether there was one; if so, the
+  // caller goes on as after Slept::cancelled.
   bool is_cancelled() noexcept;
-  // After Slept::cancelled: runs the clean-up handlers and ends the thread.
+  // Called after Slept::cancelled. Runs the clean-up handlers and ends the thread.
   [[noreturn]] void go_on() noexcept;
 
  private:
@@ -41,9 +41,9 @@ class CancellableSleep {
   __pthread_unwind_buf_t buffer_;
 };
 
-// While it lives a cancellation acts in sleeps alone, whatever type the thread has chosen: one that
-// came at any other instruction would leave locked what the function has locked. At the end it may
-// act at once.
+// While one exists, a cancellation acts only in sleeps, whatever type the thread has chosen: at any
+// other instruction it would leave locked what the function has locked. It may act as soon as the
+// object is destroyed.
 class DeferredCancellation {
  public:
   DeferredCancellation() noexcept { pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type_); }

@@ -1,10 +1,11 @@
-// What a lock may ask of the machine. Locks are templates over a Platform P, so one source runs in
-// production (Native) and under exploration of interleavings and reorderings (explore::Explored).
+// What a lock may use of the machine. Locks are templates over a Platform P, so one source runs in
+// production (Native) and under the model checker, which explores interleavings and reorderings
+// (explore::Explored).
 //
-// Each part is a concept of its own, with a comment on each member inside of it. All members are
-// static. Native's are noexcept. The explorer's throw nothing either, but may end the execution and
-// do not say so, so noexcept is not required. Some of the explorer's have a further parameter with
-// a default, the line of the lock that called them.
+// Each part is a concept of its own, with a comment on each member. All members are static.
+// Native's are noexcept. The model checker's throw nothing either, but may end the execution, so
+// noexcept is not required. Some of the model checker's have one more parameter with a default, the
+// line of the lock that called them.
 #pragma once
 
 #include <concepts>
@@ -23,13 +24,13 @@ concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseco
   { P::now() } -> std::same_as<std::uint64_t>;
   // Returns whether the deadline has passed, patience aside.
   { P::passed(deadline) } -> std::same_as<bool>;
-  // Returns a deadline for waits that usually end in another way. The explorer lets it pass only
-  // when no thread can go on otherwise.
+  // Returns a deadline for waits that usually end in another way. The model checker lets it pass
+  // only when no thread can continue otherwise.
   { P::deadline_in(nanoseconds) } -> std::same_as<Deadline>;
   // Returns the same deadline as a point in time, for a thread that has just finished spinning.
   { P::due(deadline) } -> std::same_as<Deadline>;
-  // Returns such a point for a call that knows one clock only. The call may end before the deadline
-  // has passed, and then has to be repeated (clock.h).
+  // Returns such a time for a call that can use one clock only. The call may end before the
+  // deadline has passed, and then has to be repeated (clock.h).
   { P::one_sleep(deadline) } -> std::same_as<Deadline>;
   // Returns how long a reader waits for a writer that itself waits for readers, in nanoseconds, at
   // most a minute; 0 means for ever (posix/guests.h).
@@ -37,17 +38,17 @@ concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseco
   // Returns how long the head waiter of a lock waits before it requests a hand-off
   // (common/eventual_head.h), in nanoseconds, at most a minute; 0 means that it requests at once.
   { P::hand_off_after() } -> std::same_as<std::uint64_t>;
-  // Events at such a lock, for statistics and checks: the calling thread got that lock by a
-  // hand-off; its release begins a phase of readers; it backs off because contention is throttled.
-  // They impose no ordering.
+  // These record events at such a lock, for statistics and checks: the calling thread got that lock
+  // by a hand-off; its release begins a phase of readers; it backs off because contention is
+  // throttled. They impose no ordering.
   P::handed_off(&deadline);
   P::begins_phase();
   P::throttled();
-  // Another event: a thread that was about to sleep on that word found it changed, so it goes on
-  // like one that was woken.
+  // Records that a thread which was about to sleep on that word found it changed, so that it
+  // continues like one that was woken.
   P::took_wake_up(&deadline);
-  // Returns how long a lock stays reserved for a thread, which may be stopped, in nanoseconds; 0
-  // means for ever.
+  // Returns how long a lock stays reserved for a thread, which may be preempted or stopped, in
+  // nanoseconds; 0 means for ever.
   { P::take_back() } -> std::same_as<std::uint64_t>;
 };
 
@@ -66,18 +67,18 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   // Yields the processor once, and for longer in later rounds, which count from 0. For loops that
   // wait for more than one atom.
   P::step_aside(0u);
-  // A thread's spin before it parks: while more() it pauses, by relax, and polls. It calls
-  // succeeded() if what it waits for has come. The platform decides how long that lasts
+  // A thread's spin before it parks. While more() returns true it pauses, by relax, and polls. It
+  // calls succeeded() if what it waits for has come. The platform decides how long that lasts
   // (platform/adaptive/spins.h).
   requires std::constructible_from<typename P::Spins, const void*>;
   requires requires(typename P::Spins & spins) {
     { spins.more() } -> std::same_as<bool>;
     spins.succeeded();
   };
-  // The same for the only waiter of a condition variable, whose address it gets. It begins(), or
-  // the thread is to sleep at once; then it says by when the spin has to end, if the wait has a
-  // deadline. Before the thread sleeps it calls sleeps(). It lives until the wait is over
-  // (platform/adaptive/event_spins.h).
+  // The same for the only waiter of a condition variable, whose address it gets. If begins()
+  // returns false the thread is to sleep at once. ends_by() tells when the spin has to end, if the
+  // wait has a deadline. The thread calls sleeps() before it sleeps, and destroys the object at the
+  // end of the wait (platform/adaptive/event_spins.h).
   requires std::constructible_from<typename P::EventSpins, const void*>;
   requires requires(typename P::EventSpins & spins) {
     { spins.begins() } -> std::same_as<bool>;
@@ -95,34 +96,33 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
     spins.succeeded();
     spins.sleeps();
   };
-  // Says whether a thread should back off before it queues, and learns whether it found the lock
-  // busy then (platform/adaptive/backoff.h).
+  // Decides whether a thread should back off before it queues, and learns whether the thread found
+  // the lock busy afterwards (platform/adaptive/backoff.h).
   { P::Backoff::should_sleep(&word) } -> std::same_as<bool>;
   P::Backoff::learn(&word, true);
-  // Says whether contention is throttled (platform/adaptive/contention_throttle.h). A thread that
-  // finds the lock taken asks for advice, and says when it has backed off. One that releases a lock
-  // whose releases are counted says so, and learns whether they still are.
+  // Decides whether contention is throttled (platform/adaptive/contention_throttle.h). A thread
+  // that finds the lock taken calls advise, and backed_off once it has backed off. One that
+  // releases a lock whose releases are counted calls counted, which returns whether they still are.
   { P::ContentionThrottle::advise(&word).sleep } -> std::convertible_to<std::uint64_t>;
   { P::ContentionThrottle::advise(&word).counts } -> std::convertible_to<bool>;
   P::ContentionThrottle::backed_off(&word);
   { P::ContentionThrottle::counted(&word) } -> std::same_as<bool>;
-  // Says whether a try that finds the lock reserved counts (platform/adaptive/failed_tries.h).
+  // Decides whether a trylock that finds the lock reserved counts (adaptive/failed_tries.h).
   { P::FailedTries::should_count(&word) } -> std::same_as<bool>;
-  // Says whether a releasing thread should yield to a waiter that was woken
+  // Decides whether a releasing thread should yield to a waiter that was woken
   // (platform/adaptive/yield_policy.h).
   { P::YieldPolicy::should_yield(true) } -> std::same_as<bool>;
   P::YieldPolicy::yield();
   P::relax();
   // Sleeps on the atom's lower 32 bits while they are low_half, until a wake on one of the
-  // channels (a set of bits, not 0) or the deadline. It may also return without a cause.
+  // channels (a set of bits, not 0) or the deadline. It may also return spuriously.
   { P::park(word, low_half, channels, deadline) } -> std::same_as<Parked>;
   { P::park(long_word, low_half, channels, deadline) } -> std::same_as<Parked>;
-  // The same on all channels, for that time at most, as with deadline_in, but without reading the
-  // clock.
+  // The same on all channels, for at most that many nanoseconds, without reading the clock.
   { P::park_for(word, low_half, nanoseconds) } -> std::same_as<Parked>;
   // Wakes all threads that sleep on one of these channels. It does not read the atom, whose memory
   // may no longer exist. Returns how many slept; each of them is on its way out of the kernel now.
-  // A thread that is about to sleep, or sits in a signal handler, is not among them.
+  // A thread that is about to sleep, or is in a signal handler, is not among them.
   { P::unpark(&word, channels) } -> std::same_as<std::uint32_t>;
   { P::unpark(&long_word, channels) } -> std::same_as<std::uint32_t>;
   // Wakes one of them: the one that has slept longest among those of the highest real-time

@@ -1,4 +1,4 @@
-// What an errno of a file means, in a clause: strerror may allocate, and is translated.
+// What an errno of a file means, as a clause, because strerror may allocate and is localised.
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,5 @@
-// A reference to something that can be called: for code off the fast paths that would otherwise be
-// compiled once for each caller.
+// A reference to something callable, for code off the fast paths that would otherwise be compiled
+// once per caller.
 #pragma once
 
 #include <concepts>

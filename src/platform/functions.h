@@ -37,8 +37,8 @@ enum class Act : std::uint8_t {
 enum class Form : std::uint8_t {
   plain,
   attempt,  // does not wait
-  timed,    // until a time of the object's clock
-  clock,    // until a time of a clock that the call names
+  timed,    // waits until a time of the object's clock
+  clock,    // waits until a time of a clock that the call names
 };
 
 // A line of a list. `place`: the line's number.
@@ -73,7 +73,7 @@ struct Call {
   static constexpr bool kReads = kAct == Act::lock_shared;
   static constexpr bool kHasDeadline = kForm == Form::timed || kForm == Form::clock;
 
-  // The function of the wrapped table, and the same one of another table.
+  // These call the function of the wrapped table, and the same one of another table.
   template <class... Args>
   [[gnu::always_inline]] static int next(Args... args) {
     return (kTable.*kMember)(args...);

@@ -24,7 +24,7 @@ inline Parked how_it_ended(long result) noexcept {
 }
 
 // Sleeps while *word == expected, until a wake on one of `channels` (a bit set, not 0), the
-// deadline, or a stray wake-up.
+// deadline, or a spurious wake-up.
 inline Parked futex_wait(const void* word, std::uint32_t expected, std::uint32_t channels,
                          const Deadline* deadline) noexcept {
   int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG;
@@ -32,7 +32,7 @@ inline Parked futex_wait(const void* word, std::uint32_t expected, std::uint32_t
   Deadline one{};
   if (deadline != nullptr) {
     one = one_sleep(*deadline);
-    if (one.at.tv_sec < 0) return Parked::timed_out;  // the kernel would say EINVAL
+    if (one.at.tv_sec < 0) return Parked::timed_out;  // the kernel would return EINVAL
     if (one.clock == CLOCK_REALTIME) op |= FUTEX_CLOCK_REALTIME;
     until = &one.at;
   }
@@ -55,8 +55,8 @@ inline Parked futex_wait_for(const void* word, std::uint32_t expected, std::uint
   return how_it_ended(r);
 }
 
-// Wakes all that sleep on `word` on one of `channels`. Does not read the word: its memory may be
-// gone already, which costs at most a stray wake-up elsewhere (or EFAULT, which is ignored).
+// Wakes all threads that sleep on `word` on one of `channels`. Does not read the word: its memory
+// may be gone, which costs at most a spurious wake-up elsewhere (or EFAULT, which is ignored).
 // Returns how many were asleep.
 inline std::uint32_t futex_wake(const void* word, std::uint32_t channels) noexcept {
   const long n =
@@ -65,8 +65,8 @@ inline std::uint32_t futex_wake(const void* word, std::uint32_t channels) noexce
   return n > 0 ? static_cast<std::uint32_t>(n) : 0;
 }
 
-// The same of one of them: the kernel takes the highest real-time priority, and within it the one
-// that has slept longest.
+// Wakes one of them: the kernel chooses the highest real-time priority, and among those threads
+// the one that has slept longest.
 inline std::uint32_t futex_wake_one(const void* word, std::uint32_t channels) noexcept {
   const long n =
       raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG,
@@ -74,17 +74,17 @@ inline std::uint32_t futex_wake_one(const void* word, std::uint32_t channels) no
   return n > 0 ? 1 : 0;
 }
 
-// Returns whether there is memory at that address, whatever its protection, or the kernel doesn't
-// say. MS_ASYNC does nothing else.
+// Returns whether that address is mapped, with any protection. Also returns true if the kernel
+// doesn't say. MS_ASYNC has no other effect.
 inline bool is_mapped(std::uint64_t address) noexcept {
   const std::uint64_t page = address & ~(static_cast<std::uint64_t>(getpagesize()) - 1);
   return raw_syscall(SYS_msync, static_cast<long>(page), 1, MS_ASYNC) != -ENOMEM;
 }
 
-// Returns whether the word at that address is `value`. The address may be anything, also of memory
-// that no longer exists, since the kernel looks. The system call does nothing else: it moves no
-// waiter. True also where the kernel doesn't say, as under a filter, or if the memory is there but
-// nobody may read it now: collectors close pages for a while.
+// Returns whether the word at that address is `value`. The address may be anything, even unmapped,
+// since the kernel reads it. The system call has no other effect: it moves no waiter. Also returns
+// true if the kernel doesn't say, because seccomp blocks the call, or if the memory is mapped but
+// unreadable now: garbage collectors protect pages for a while.
 inline bool futex_word_is(std::uint64_t address, std::uint32_t value) noexcept {
   std::uint32_t nobody = 0;
   const long r =

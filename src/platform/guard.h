@@ -1,5 +1,5 @@
-// A small lock for tables of a library's own. It never spins, sleeps on a futex, and needs no
-// start-up. What it guards is always short and waits for nothing else but another guard.
+// A small lock for a library's own tables. It never spins, sleeps on a futex, and needs no
+// start-up. The sections that it guards are short and wait for nothing but another guard.
 #pragma once
 
 #include <cstdint>

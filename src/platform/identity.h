@@ -1,12 +1,12 @@
-// A number for the calling thread that takes no call.
+// A number that identifies the calling thread and takes no call.
 #pragma once
 
 #include <cstdint>
 
 namespace lockswap {
 
-// Different for any two threads that live at once, constant over a thread's life, free to read: the
-// thread control block's address.
+// Returns the address of the thread control block, which differs between live threads, stays the
+// same over a thread's life, and costs nothing to read.
 inline std::uintptr_t thread_identity() noexcept {
 #if defined(__x86_64__)
   std::uintptr_t self;

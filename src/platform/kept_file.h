@@ -1,6 +1,6 @@
-// A file that the library keeps open. A program may close numbers that aren't its own, also all at
-// once, and open files of its own under them. So the number is a high one, which the program would
-// hardly have got, and before each use the file is compared with the one that was opened.
+// A file that the library keeps open. A program may close descriptors that aren't its own, even all
+// at once, and open files of its own under their numbers. So the number is a high one, which the
+// program would hardly get, and before each use the file is compared with the one that was opened.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace lockswap {
 
 class KeptFile {
  public:
-  // Takes the descriptor; `fd` < 0: there is no file.
+  // Takes the descriptor. `fd` < 0 means that there is no file.
   void take(long fd) noexcept { fd_ = fd; }
   bool is_open() const noexcept { return fd_ >= 0; }
   void close() noexcept {
     if (fd_ >= 0) raw_syscall(SYS_close, fd_);
     fd_ = -1;
   }
-  // Gives it a high number, which ends at exec, and remembers which file it is. Returns false if
-  // there is no such number, as under a small RLIMIT_NOFILE: then it keeps the one that it has.
+  // Gives it a high number, which is closed at exec, and remembers which file it is. If there is no
+  // such number, as under a small RLIMIT_NOFILE, returns false and keeps the current one.
   bool move_up() noexcept {
     const long high = raw_syscall(SYS_fcntl, fd_, F_DUPFD_CLOEXEC, kFirstKept);
     if (high >= 0) {
@@ -34,7 +34,7 @@ class KeptFile {
     return find_out(device_, inode_) && high >= 0;
   }
 
-  // The first bytes of the file, as text. Returns false if they can't be had, or if another file is
+  // Reads the first bytes of the file, as text. Returns false if that fails, or if another file is
   // open under its number.
   bool read(char* text, std::size_t size) const noexcept {
     if (!is_same()) return false;
@@ -44,13 +44,13 @@ class KeptFile {
     text[n] = 0;
     return true;
   }
-  // Writes all of it; false as above.
+  // Writes all of it. Returns false as above.
   bool write(const char* bytes, std::size_t size) const noexcept {
     return is_same() && write_bytes(fd_, bytes, size) == static_cast<long>(size);
   }
 
  private:
-  // Above the numbers that shells and scripts name, below what select() can have.
+  // Above the numbers that shells and scripts name, and below the limit of select().
   static constexpr long kFirstKept = 700;
 
   bool find_out(std::uint64_t& device, std::uint64_t& inode) const noexcept {

@@ -1,5 +1,5 @@
-// What one thread of a process does at a time, such as the library's start. A child that is forked
-// meanwhile finds it free, because that thread doesn't exist there.
+// Protects what one thread of a process does at a time, such as starting the library. A child that
+// is forked meanwhile finds it free, because that thread doesn't exist there.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Latch {
     for (std::uint64_t seen = kNobody; !whose_.compare_exchange(seen, me, acquire);) {
       if (seen == me) return false;
       if (seen >> kShift != me >> kShift) continue;
-      // Not a yield: the other thread may have a lower real-time priority than this one.
+      // A yield is not enough: the other thread may have a lower real-time priority than this one.
       nap(100'000);
       seen = kNobody;
     }
@@ -30,7 +30,7 @@ class Latch {
 
  private:
   static constexpr std::uint64_t kNobody = 0;
-  static constexpr int kShift = 56;  // of the process; user addresses leave the upper byte free
+  static constexpr int kShift = 56;  // user addresses leave the top byte free for the process
   static_assert(Process::kNumbers <= 1 << (64 - kShift));
 
   NativeAtomic<std::uint64_t> whose_{kNobody};

@@ -1,5 +1,5 @@
-// The C library's own functions on locks, whatever other libraries lie before it, for the
-// experiments of object_layout.h. Calls of programs go to the tables of system_mutex.h and its
+// The C library's own functions on locks, whatever other libraries interpose them, for the
+// experiments of object_layout.h. Programs' calls go to the tables of system_mutex.h and its
 // neighbours.
 #pragma once
 

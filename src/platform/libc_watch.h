@@ -1,7 +1,7 @@
-// libc runs a function at a thread's end, whichever way it began (ThreadExit::prepare). It
-// allocates memory for that and takes the loader's lock, when the thread first asks: not inside of
-// a program's malloc. Behind it the thread's own destructors of thread-local data run that were
-// there before, and those of thread-specific data.
+// libc runs a function when a thread exits, however it was started (ThreadExit::prepare). When the
+// thread first asks, libc allocates memory and takes the loader lock, so that must not happen
+// inside a program's malloc. After the function run those destructors of thread-local data that
+// were registered earlier, and those of thread-specific data.
 #pragma once
 
 #include "platform/thread.h"

@@ -12,7 +12,7 @@ constexpr int kType = 3;  // of glibc's __kind
 }  // namespace
 
 Look Looks::at_taken(const pthread_mutex_t* m) noexcept {
-  // A thread that owns a normal mutex waits for itself. The other types return at once: 1 and 2.
+  // An owner that relocks its mutex deadlocks, except with these two types, which return at once.
   const int type = m->__data.__kind & kType;
   const bool looks_at_owner =
       type == PTHREAD_MUTEX_RECURSIVE_NP || type == PTHREAD_MUTEX_ERRORCHECK_NP;
@@ -30,10 +30,10 @@ Look Looks::at_another_kind(const pthread_mutex_t* m) noexcept {
   const int kind = m->__data.__kind;
   const auto word = static_cast<std::uint32_t>(value(m->__data.__lock));
   if ((kind & (kRobust | kInherits)) != 0) {
-    // The kernel knows the word: the owner's id, 0 also after its death.
+    // The kernel defines the word: the owner's id, which is 0 also after the owner's death.
     return (word & FUTEX_TID_MASK) == 0 ? Look::open : at_taken(m);
   }
-  constexpr std::uint32_t kCeiling = 0xfff80000;  // glibc's, of priority protection
+  constexpr std::uint32_t kCeiling = 0xfff80000;  // glibc's priority ceiling
   return (word & ~kCeiling) == 0 ? Look::open : at_taken(m);
 }
 

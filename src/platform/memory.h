@@ -1,4 +1,4 @@
-// Memory that does not come from malloc: programs' mallocs take pthread locks themselves.
+// Memory that does not come from malloc, because programs' mallocs take pthread locks themselves.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace lockswap {
 
-// Zeroed pages, or nullptr. `bytes` is rounded up to whole pages by the kernel, which takes the
-// pages at `wish` if nothing lies there.
+// Returns zeroed pages, or nullptr. The kernel rounds `bytes` up to whole pages, and uses the pages
+// at `wish` if nothing is mapped there.
 inline void* map_pages(std::size_t bytes, std::uintptr_t wish = 0) noexcept {
   constexpr int kAccess = PROT_READ | PROT_WRITE;
   constexpr int kHow = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 #if defined(LOCKSWAP_TSAN)
-  // It must see that these are new, or takes what a thread that has ended did there for a race.
+  // Tells ThreadSanitizer that they are new: it would report races with threads that have ended.
   void* const p = mmap(reinterpret_cast<void*>(wish), bytes, kAccess, kHow, -1, 0);
   return p == MAP_FAILED ? nullptr : p;
 #else
@@ -47,7 +47,7 @@ inline void unmap_pages(void* p, std::size_t bytes) noexcept {
 }
 
 // Returns whether other processes see what is stored at `p`, which has been written to (MAP_SHARED
-// memory). False also where the kernel does not say. Three system calls: some microseconds.
+// memory). Also false if the kernel does not say. Makes three system calls: some microseconds.
 inline bool is_shared_memory(const void* p) noexcept {
   constexpr std::uint64_t kFileOrShared = std::uint64_t{1} << 61;  // private ones are no file's
   const auto page = reinterpret_cast<std::uintptr_t>(p) / static_cast<std::size_t>(getpagesize());

@@ -73,7 +73,7 @@ struct Native {
     return ThreadExit::add(hook) && ThreadExit::arm();
   }
 
-  // --- processes: the one that uses a lock, and its ancestors
+  // --- processes: this one and its ancestors
   static constexpr std::uint64_t kStampMask = Process::kStampMask;
   static constexpr std::uint64_t kStampTop = Process::kStampTop;
   static std::uint64_t process() noexcept { return Process::stamp(); }
@@ -110,8 +110,8 @@ struct Native {
     pretence_ = pretence;
     topology_is_read_ = false;
   }
-  // The topology is read once: when a lock inside of a range lock is made ready later, other locks
-  // use it already.
+  // The topology is read once: when the inner lock of a range lock is prepared later, other locks
+  // already use it.
   static void prepare_topology() noexcept {
     if (!topology_is_read_) read_topology(pretence_);
     topology_is_read_ = true;
@@ -143,12 +143,12 @@ struct Native {
   static void set_reader_patience(std::uint64_t ns) noexcept { reader_patience_ = ns; }
   static std::uint64_t hand_off_after() noexcept { return hand_off_after_; }
   static void set_hand_off_after(std::uint64_t ns) noexcept { hand_off_after_ = ns; }
-  // The thread remembers it until the contract counts what it has done (posix/count_waits.h).
+  // These are kept per thread until the contract counts them (posix/count_waits.h).
   static void handed_off(const void*) noexcept { ++per_thread<WaitEvents>.hand_offs; }
   static void begins_phase() noexcept { ++per_thread<WaitEvents>.phases; }
   static void throttled() noexcept { ++per_thread<WaitEvents>.backoffs; }
-  static void took_wake_up(const void*) noexcept {}  // explorers count it
-  // Longer than threads wait for a busy lock, as a rule.
+  static void took_wake_up(const void*) noexcept {}  // only the model checker counts it
+  // Longer than threads usually wait for a busy lock.
   static std::uint64_t take_back() noexcept { return 250'000'000; }
   static constexpr std::uint32_t reads_per_clock() noexcept { return 64; }
 
@@ -160,9 +160,9 @@ struct Native {
   using ContentionThrottle = lockswap::ContentionThrottle;
   using FailedTries = lockswap::FailedTries;
   using YieldPolicy = lockswap::YieldPolicy;
-  // Called at start-up, by one thread. Sets how long threads spin at most before they sleep, with
-  // how many processors, and how to find that out again. Once that is known, further calls do
-  // nothing: other locks are in use already when a lock inside of a range lock is made ready.
+  // Called at start-up, by one thread. Sets how long threads may spin before they sleep, how many
+  // processors there are, and how to find that out again. Later calls do nothing: other locks are
+  // already in use when the inner lock of a range lock is prepared.
   static void set_most_pauses(std::uint32_t pauses, const Processors& p,
                               Rereading::Again again = nullptr) noexcept {
     if (Rereading::is_prepared()) return;
@@ -181,9 +181,9 @@ struct Native {
 
   static void step_aside(unsigned round) noexcept { lockswap::step_aside(round); }
 
-  // Pauses in which a thread that is running does its next few steps.
+  // Pauses in which a running thread takes its next few steps.
   static constexpr std::uint32_t kMoment = 64;
-  // Looks after which a thread asks for its scheduling policy: about a millisecond of either.
+  // Polls after which a thread queries its scheduling policy: about a millisecond of either.
   static constexpr std::uint32_t kLongSpin = 1u << 14;
   static constexpr std::uint32_t kLongYield = 1u << 10;
 
@@ -203,7 +203,7 @@ struct Native {
       } else {
         step_aside(pause == Pause::yield ? 0 : round - kMoment - 1);
       }
-      // A pause is shorter than a look at the clock; a yield may be as long as others' time slices.
+      // A pause is shorter than reading the clock; a yield may take as long as others' time slices.
       const bool look = !spins || naps || round % 64 == 0;
       if (deadline == nullptr || !look) continue;
       if (deadline->patience != 0) {
@@ -249,23 +249,23 @@ struct Native {
   [[gnu::always_inline]] static void light_fence() noexcept { Barrier::light(); }
   [[gnu::always_inline]] static void fork_point() noexcept { signal_fence(); }
 
-  // --- memory of a thread's own; zeroed, or nullptr
+  // --- memory for one thread; zeroed, or nullptr
   static void* map(std::size_t bytes) noexcept { return map_pages(bytes); }
   static void unmap(void* p, std::size_t bytes) noexcept { unmap_pages(p, bytes); }
   static void copy(void* to, const void* from, std::size_t bytes) noexcept {
     std::memcpy(to, from, bytes);
   }
 
-  // --- an object that nobody may look at for a while: exploration checks it
+  // --- an object that nobody may access for a while, which the model checker checks
   template <class T>
   static void forbid(T*) noexcept {}
   template <class T>
   static void permit(T*) noexcept {}
-  // Invariants: exploration checks them, and nothing is left of them here.
+  // Invariants. The model checker checks them; here they compile to nothing.
   template <class F>
   [[gnu::always_inline]] static void check(const F&) noexcept {}
 
-  // --- queue nodes, and memory beside locks
+  // --- queue nodes, and memory in addition to locks
   template <class T>
   using nodes = Arena<T>;
   template <class Head, class Part>
@@ -281,7 +281,7 @@ struct Native {
       all = on_hit(i);
       if (!all) break;
     }
-    // acquire: also the sections of readers whose slots were read as free.
+    // acquire: also synchronises with the releases of readers whose slots were read as free.
     fence(acquire);
     return all;
   }

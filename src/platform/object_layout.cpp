@@ -14,15 +14,15 @@
 namespace lockswap {
 namespace {
 
-// A deadline that has passed and that glibc doesn't ask the kernel about.
+// A deadline that has passed, which glibc notices without a system call.
 constexpr timespec kPast{-1, 0};
 
 struct Bytes {
-  std::size_t from, to;  // the first, and the one behind the last
+  std::size_t from, to;  // the first, and one past the last
 };
 
-// An object that an initialiser was run on twice, over memory of two fillings: a byte that it left
-// alone differs, so bytes that are alike are what the initialiser wrote.
+// Two copies of an object, pre-filled with different byte patterns and then initialised: a byte
+// that is equal in both was written by the initialiser.
 template <class Object>
 class Made {
  public:
@@ -36,8 +36,8 @@ class Made {
   }
 
   bool failed() const noexcept { return error_; }
-  // The object as the initialiser left it: at the first byte of these that isn't 0, or that wasn't
-  // written. bytes.to if there is none.
+  // Returns the index of the first byte in the range that the initialiser left non-zero or did not
+  // write, or bytes.to if there is none.
   std::size_t first_not_zero(Bytes bytes) const noexcept {
     std::size_t i = bytes.from;
     while (i < bytes.to && bytes_[i] == 0 && refilled(i) == 0)
@@ -49,8 +49,8 @@ class Made {
     std::memcpy(&w, bytes_ + at, sizeof w);
     return w;
   }
-  // The first byte, from there on, that this initialiser wrote and the other one wrote otherwise;
-  // the object's size if there is none. What neither wrote, such as padding, doesn't count.
+  // Returns the index of the first byte, from `from` on, that the two initialisers left different,
+  // or the object's size if there is none. Bytes that neither wrote, such as padding, don't count.
   std::size_t first_difference(const Made& other, std::size_t from = 0) const noexcept {
     std::size_t i = from;
     while (i < sizeof object && bytes_[i] == other.bytes_[i] && refilled(i) == other.refilled(i))
@@ -112,7 +112,7 @@ Made<pthread_mutex_t> make_mutex(const MutexAttributes& wanted) noexcept {
   });
 }
 
-// A mutex of ours has its state in the bytes around the kind.
+// Our mutexes keep their state in the bytes around the kind.
 bool leaves_our_bytes(const Made<pthread_mutex_t>& m, Misfit& misfit) noexcept {
   for (const Bytes bytes : {kMutexBefore, kMutexBehind}) {
     const std::size_t at = m.first_not_zero(bytes);
@@ -132,7 +132,7 @@ bool knows_types(Misfit& misfit) noexcept {
   for (const auto& t : kTypes) {
     const Made<pthread_mutex_t> m = make_mutex({.type = t.type});
     if (m.failed()) return fail(misfit, "pthread_mutex_init fails");
-    // Above the type there are bits of glibc's own, for elision, which it may set.
+    // glibc may set bits of its own above the type, for lock elision.
     if ((m.word(kKind) & 0xff) != t.kind)
       return fail(misfit, "pthread_mutex_t doesn't have its type in", kKind);
     if (!leaves_our_bytes(m, misfit)) return false;
@@ -140,14 +140,14 @@ bool knows_types(Misfit& misfit) noexcept {
   return true;
 }
 
-// The kind shows what must stay glibc's: a mutex with this attribute has that bit. Priority
-// protection isn't tried, because glibc asks the kernel about priorities for it, and a filter may
-// not allow that.
+// Mutexes that must stay glibc's are recognised by their kind: a mutex with one of these attributes
+// has the corresponding bit set. Priority protection isn't tried, because glibc makes system calls
+// about priorities for it, which seccomp may block.
 bool knows_flags(Misfit& misfit) noexcept {
   struct {
     MutexAttributes attributes;
     std::uint32_t bit;
-    bool may_be_refused;  // where the kernel can't do it
+    bool may_be_refused;  // if the kernel does not support it
   } constexpr kFlags[] = {
       {{.pshared = PTHREAD_PROCESS_SHARED}, 0x80, false},
       {{.robust = PTHREAD_MUTEX_ROBUST}, 0x10, false},
@@ -163,27 +163,27 @@ bool knows_flags(Misfit& misfit) noexcept {
   return true;
 }
 
-// What a mutex shows while its owner has it, twice if it is recursive, and afterwards.
+// Snapshots of a mutex's fields: while it is locked (twice if it is recursive), and after unlock.
 struct Shown {
-  bool worked;  // it does as its type says
+  bool worked;  // the mutex behaves as its type requires
   std::uint32_t kind, count, owner, users;
   std::uint32_t owner_after, users_after;
 
   bool shows_owner() const noexcept {
-    // A filter may refuse the kernel's answer: then any number will do.
+    // seccomp may block gettid; any number will do then.
     const long tid = raw_syscall(SYS_gettid);
     return worked && owner != 0 && owner_after == 0 &&
            (tid <= 0 || owner == static_cast<std::uint32_t>(tid));
   }
 };
 
-// For types that look at their owner.
+// For types that check ownership.
 Shown held(int type) noexcept {
   Made<pthread_mutex_t> m = make_mutex({.type = type});
   if (m.failed()) return {};
   pthread_mutex_t& mutex = m.object;
   const bool again = type == PTHREAD_MUTEX_RECURSIVE;
-  // The second time by a function that doesn't wait, whatever the type turns out to be.
+  // The second lock uses a function that can't block, whatever the type turns out to be.
   bool worked =
       libc_functions.mutex.lock(&mutex) == 0 &&
       libc_functions.mutex.clocklock(&mutex, CLOCK_MONOTONIC, &kPast) == (again ? 0 : EDEADLK);
@@ -215,8 +215,8 @@ bool shows_holder(const Shown& shown, int type, Misfit& misfit) noexcept {
   return true;
 }
 
-// Every function on a mutex of the types that programs use most, beside the word by which a policy
-// remembers that the mutex is glibc's. An elided mutex shows neither owner nor users.
+// Runs every glibc function on a mutex of a common type while the object also contains the word in
+// which a policy records that it is glibc's. An elided mutex stores neither owner nor users.
 bool works_beside_our_word(int type, Misfit& misfit) noexcept {
   Made<pthread_mutex_t> m = make_mutex({.type = type});
   if (m.failed()) return fail(misfit, "pthread_mutex_init fails");
@@ -248,8 +248,8 @@ bool works_beside_our_word(int type, Misfit& misfit) noexcept {
   return users <= 1 || fail(misfit, "pthread_mutex_t doesn't have its users in", kUsers);
 }
 
-// A robust mutex that is held has a pointer where one of ours has its contract word. They differ in
-// bit 2, which ours always have and no pointer has; glibc uses bit 0 of the pointer.
+// A locked robust mutex has a pointer where our mutexes have their state word. Bit 2 tells them
+// apart: it is always set in ours and never in a pointer. glibc uses bit 0 of the pointer.
 bool robust_differs_from_ours(Misfit& misfit) noexcept {
   Made<pthread_mutex_t> m = make_mutex({.robust = PTHREAD_MUTEX_ROBUST});
   if (m.failed() || libc_functions.mutex.lock(&m.object) != 0)
@@ -292,13 +292,13 @@ bool knows_attributes(int kind, int pshared, Misfit& misfit) noexcept {
   return true;
 }
 
-// What helpers of system_rwlock.h see while a lock is held, each time by the calling thread.
+// What the helpers of system_rwlock.h report while the calling thread holds a lock.
 struct Seen {
   bool reads = false, writes = false;
   std::uint32_t writer = 0;
 };
 
-// Every function once, on a free lock. Returns false if one doesn't do what it should.
+// Calls every function on a free lock. Returns false if one doesn't do what it should.
 bool every_function_works(pthread_rwlock_t& lock, Seen& seen) noexcept {
   const RwOps& real = libc_functions.rwlock;
   const auto is_released = [&] { return real.unlock(&lock) == 0; };
@@ -314,9 +314,9 @@ bool every_function_works(pthread_rwlock_t& lock, Seen& seen) noexcept {
          is_released() && real.timedrdlock(&lock, &kPast) == 0 && is_released();
 }
 
-// A trial run of every function. Beside glibc's own state lie words of ours (bravo-pthread, and a
-// policy's), which it must leave alone, and helpers of system_rwlock.h read its state. Uncontended
-// only: the contended paths change the same fields, by glibc's source.
+// Runs every function once. Our words (bravo-pthread's, and a policy's) lie next to glibc's state:
+// glibc must not touch them, and system_rwlock.h must be able to read its state. Only uncontended:
+// according to glibc's source, the contended paths change the same fields.
 bool works_beside_our_words(Misfit& misfit) noexcept {
   Made<pthread_rwlock_t> l = make_rwlock(PTHREAD_RWLOCK_DEFAULT_NP, PTHREAD_PROCESS_PRIVATE);
   if (l.failed()) return fail(misfit, "pthread_rwlock_init fails");
@@ -348,7 +348,7 @@ bool works_beside_our_words(Misfit& misfit) noexcept {
 
 // --- condition variables
 
-// What NativeCond of src/ops/cond_table.h uses.
+// The bytes that NativeCond of src/ops/cond_table.h uses.
 constexpr Bytes kOfOurCond{0, 24};
 
 Made<pthread_cond_t> make_cond(int pshared, clockid_t clock) noexcept {
@@ -363,7 +363,7 @@ Made<pthread_cond_t> make_cond(int pshared, clockid_t clock) noexcept {
   });
 }
 
-// Signals, and a wait that is over at once, or for no reason: the flags must come out as they were.
+// Tests a signal, a broadcast and a wait that returns at once: none of them may change the flags.
 bool keeps_flags(pthread_cond_t& c, std::size_t at, unsigned flags) noexcept {
   pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
   libc_functions.mutex.lock(&m);
@@ -380,7 +380,7 @@ bool keeps_flags(pthread_cond_t& c, std::size_t at, unsigned flags) noexcept {
 bool learn_mutex_layout() noexcept {
   Misfit& misfit = object_layout.mutex = {};
   const Shown errorcheck = held(PTHREAD_MUTEX_ERRORCHECK);
-  // Threads' ids are asked for (system_tid.h) whatever else a mutex looks like.
+  // system_tid.h needs the owner field, whether or not the rest of the layout matches.
   object_layout.mutex_shows_owner = errorcheck.shows_owner();
   return knows_types(misfit) && knows_flags(misfit) &&
          shows_holder(errorcheck, PTHREAD_MUTEX_ERRORCHECK, misfit) &&
@@ -415,7 +415,7 @@ bool learn_cond_layout() noexcept {
   const Made<pthread_cond_t> plain = make_cond(kMade[0].pshared, kMade[0].clock);
   const Made<pthread_cond_t> flagged = make_cond(kMade[3].pshared, kMade[3].clock);
   if (plain.failed() || flagged.failed()) return fail(misfit, "pthread_cond_init fails");
-  // The flags are in the word that the attributes change.
+  // The word in which the two differ is the one that holds the flags.
   const std::size_t differs = flagged.first_difference(plain);
   if (differs == sizeof(pthread_cond_t))
     return fail(misfit, "pthread_cond_init doesn't show the attributes");

@@ -1,6 +1,6 @@
 // Files that the library writes: statistics, recordings, traces. Their names can be guessed, and
-// others may write to their folder, /tmp above all. So none is opened through a symbolic link, none
-// that another user has put there is written to, and nobody else may read them.
+// others may write to their folder, /tmp in particular. So they are never opened through symbolic
+// links, another user's files are never written to, and nobody else may read ours.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@
 
 namespace lockswap {
 
-// Opens a file that wasn't there. Returns a descriptor or -errno, as all functions here that open.
+// Creates a file that must not exist. As all functions here that open, returns an fd or -errno.
 inline long open_new_file(const char* path, int flags) noexcept {
   return raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
                      flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-// Opens a file that this user has written before. Anything else of that name is refused: another
+// Opens a file that this user has written before. Rejects anything else of that name: another
 // user's file, a link to it, a pipe, a device.
 inline long open_own_file(const char* path, int flags) noexcept {
   const long fd = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
@@ -37,14 +37,14 @@ inline long open_own_file(const char* path, int flags) noexcept {
   return -EEXIST;
 }
 
-// The file may be there, if it is ours.
+// Opens or creates a file, which may exist if it is ours.
 inline long open_output_file(const char* path, int flags) noexcept {
   const long fd = open_new_file(path, flags);
   return fd == -EEXIST ? open_own_file(path, flags) : fd;
 }
 
-// Makes the blocks of a part of a file exist: to run out of disk later, in the middle of a store to
-// its mapping, would be a signal. Not every file system can allocate without writing.
+// Allocates the blocks of a part of a file: running out of disk space later, at a store to its
+// mapping, would raise a signal. Not every file system can allocate without writing.
 inline bool allocate_blocks(long fd, std::uint64_t begin, std::uint64_t bytes) noexcept {
   const NoWriteSignals none;
   if (none.done(raw_syscall(SYS_fallocate, fd, 0, static_cast<long>(begin),
@@ -63,9 +63,9 @@ inline bool allocate_blocks(long fd, std::uint64_t begin, std::uint64_t bytes) n
   return true;
 }
 
-// Opens the first file that isn't there yet of those that name(0), name(1), ... write into `path`,
-// with the blocks of its first `bytes`. A file that is there is of a time before an exec, or of an
-// older process with this number.
+// Creates the first file that doesn't exist yet of those that name(0), name(1), ... write into
+// `path`, and allocates its first `bytes`. A file that exists is from before an exec, or from an
+// older process with the same id.
 template <class Name>
 long open_numbered_file(const char* path, std::uint64_t bytes, const Name& name) noexcept {
   for (std::uint64_t n = 0;; ++n) {

@@ -1,8 +1,8 @@
 // The C library's functions on memory, for this library alone. Sanitizers replace them in the whole
-// process and check what they are called with, but not what this library does beside them: the
-// copies would look like races with accesses that nobody checked. Compilers call them, too.
+// process and check their arguments, but don't see what else this library does: the copies would
+// look like races with accesses that nobody checked. Compilers emit calls of them, too.
 //
-// To be compiled without builtins and without the recognition of such loops, which would make these
+// Must be compiled without builtins and without loop idiom recognition, which would make these
 // functions call themselves.
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// May lie anywhere, and over anything.
+// May be unaligned, and may alias anything.
 struct [[gnu::packed, gnu::may_alias]] Word {
   std::uint64_t value;
 };

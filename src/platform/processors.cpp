@@ -37,7 +37,7 @@ std::uint32_t Affinity::together(std::uint32_t last) noexcept {
 
 std::uint32_t Affinity::alone(std::uint32_t last) noexcept {
   *this = {};
-  asked_ = kWindow - 1;  // it is a window of its own
+  asked_ = kWindow - 1;  // the calling thread forms a window of its own
   return together(last);
 }
 

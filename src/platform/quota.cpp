@@ -10,7 +10,7 @@ namespace lockswap {
 namespace {
 
 constexpr std::size_t kLongestPath = 1024;
-constexpr std::uint64_t kMost = std::uint64_t{1} << 50;  // times 100 it is still a number
+constexpr std::uint64_t kMost = std::uint64_t{1} << 50;  // 100 times this does not overflow
 
 enum class Read : std::uint8_t { done, absent, refused };
 
@@ -24,7 +24,7 @@ long open_to_read(const char* path) noexcept {
   return raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
 }
 
-// The first bytes of a file as text. The file stays open in `file`.
+// Reads the first bytes of a file as text. The file stays open in `file`.
 Read read_short(const char* path, char* text, std::size_t size, KeptFile& file) noexcept {
   const long fd = open_to_read(path);
   if (fd == -ENOENT || fd == -ENOTDIR) return Read::absent;
@@ -51,7 +51,7 @@ std::uint64_t percent(std::uint64_t quota, std::uint64_t period) noexcept {
   return period == 0 || quota > kMost ? kNoQuota : quota * 100 / period;
 }
 
-// These parse what the files contain. "max" or a negative number means that there is no quota.
+// These parse the contents of the files. "max" or a negative number means that there is no quota.
 std::uint64_t percent_v2(const char* text) noexcept {
   std::uint64_t quota = 0, period = 0;
   return read_number(text, quota) && read_number(text, period) ? percent(quota, period) : kNoQuota;
@@ -107,9 +107,9 @@ Quota quota_of(const char* folder, bool is_v2, KeptQuota* keeps) noexcept {
   return found;
 }
 
-// The smallest quota of the group and those above it, up to the first `top` bytes of `folder`,
-// which is cut short on the way. A container may see its own group as the top, under a name that
-// does not exist here: then the folders of that name are absent, and the top answers.
+// Returns the smallest quota of the group and those above it, up to the first `top` bytes of
+// `folder`, which is shortened on the way. A container may see its own group as the top, under a
+// name that does not exist here: then the folders of that name are absent, and the top has it.
 Quota smallest(char* folder, std::size_t top, bool is_v2, KeptQuota* keeps) noexcept {
   Quota all;
   std::size_t end = top;
@@ -125,7 +125,7 @@ Quota smallest(char* folder, std::size_t top, bool is_v2, KeptQuota* keeps) noex
   }
 }
 
-// Returns whether `name` is one of a list such as "cpu,cpuacct", which ends at `end`.
+// Returns whether `name` is in a list such as "cpu,cpuacct", which ends at `end`.
 bool has_cpu(const char* s, const char* end) noexcept {
   for (const char* word = s; s <= end; ++s) {
     if (s != end && *s != ',') continue;
@@ -155,7 +155,7 @@ Quota quota_of_line(char* line, const char* root, KeptQuota* keeps) noexcept {
   std::size_t top = 0;
   while (folder[top] != 0)
     ++top;
-  // "/": the top itself. "/..": a group outside of what this process may see.
+  // "/" is the top itself. "/.." is a group that is outside of what this process may see.
   const bool is_below = s[0] == '/' && s[1] != 0 && !(s[1] == '.' && s[2] == '.');
   if (is_below) out << s;
   return smallest(folder, top, is_v2, keeps);
@@ -202,7 +202,7 @@ std::uint64_t KeptQuota::again(std::uint64_t last) noexcept {
   if (!is_kept()) return last;
   std::uint64_t near = kNoQuota, small = kNoQuota;
   if (!nearest_.read(near) || (smallest_.quota.is_open() && !smallest_.read(small))) {
-    *this = {};  // not closed: the numbers may be another's
+    *this = {};  // not closed, since the descriptors may be the program's by now
     return last;
   }
   const std::uint64_t of_both = near < small ? near : small;
@@ -224,7 +224,7 @@ std::uint64_t read_quota(std::uint64_t last, const char* root, KeptQuota* keeps)
   char line[kLongestPath];
   std::size_t length = 0;
   const auto end_of_line = [&] {
-    if (length < sizeof line) {  // no path that is longer can be opened here
+    if (length < sizeof line) {  // longer paths can't be opened here
       line[length] = 0;
       const Quota q = quota_of_line(line, root, keeps);
       refused = refused || q.read == Read::refused;

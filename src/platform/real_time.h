@@ -1,6 +1,6 @@
-// Threads with real-time policies, which keep others off the processor. A thread's policy may
-// change at any time, by its own doing or another process's, so a thread that wants to know it has
-// to ask.
+// Threads with real-time policies, which keep others off the processor. The thread itself, or
+// another process, may change its policy at any time, so a thread that wants to know it has to
+// ask the kernel.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ inline bool is_real_time(std::uint32_t policy) noexcept {
   return policy == SCHED_FIFO || policy == SCHED_RR || policy == kDeadlinePolicy;
 }
 
-// The priority of the thread with that id, where 0 is the calling one: 1 to 99 under SCHED_FIFO and
-// SCHED_RR, 100 under SCHED_DEADLINE, which goes before them. Otherwise 0, also if the kernel does
-// not answer (because of a filter, or because the thread is gone).
+// Returns the priority of the thread with that id, where 0 is the calling one: 1 to 99 under
+// SCHED_FIFO and SCHED_RR, 100 under SCHED_DEADLINE, which goes before them, otherwise 0. Also
+// returns 0 if seccomp blocks the call, or if the thread is gone.
 inline std::uint32_t real_time_priority(std::uint32_t tid) noexcept {
-  struct {  // the kernel's sched_attr, as it was at first
+  struct {  // the first version of the kernel's sched_attr
     std::uint32_t size, policy;
     std::uint64_t flags;
     std::int32_t nice;
@@ -39,7 +39,7 @@ inline std::uint32_t real_time_priority(std::uint32_t tid) noexcept {
 }
 inline bool has_real_time_policy() noexcept { return real_time_priority(0) != 0; }
 
-// What such a thread does between two looks at what a thread of lower priority may have to change.
+// What such a thread does between two polls of what a thread of lower priority may have to change.
 inline void nap_in_real_time() noexcept { nap(50'000); }
 
 }  // namespace lockswap

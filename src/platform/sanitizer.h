@@ -1,4 +1,4 @@
-// LOCKSWAP_TSAN, LOCKSWAP_ASAN: ThreadSanitizer, AddressSanitizer watches this build.
+// LOCKSWAP_TSAN and LOCKSWAP_ASAN say that this build runs under ThreadSanitizer, AddressSanitizer.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

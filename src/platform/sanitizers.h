@@ -1,11 +1,11 @@
-// What a library that is not compiled by a sanitizer says to the sanitizer of its program: which
-// threads it orders, and which memory nobody may look at.
+// What a library that is not compiled with a sanitizer tells the sanitizer of its program: which
+// threads it orders, and which memory nobody may access.
 //
-// Idea: in a checked build (LOCKSWAP_CHECKED) each atomic operation with an order is said to
+// Idea: in a checked build (LOCKSWAP_CHECKED) each atomic operation with an order is reported to
 //   ThreadSanitizer at its own address, as if it were compiled with -fsanitize=thread. So nothing
-//   in an algorithm is written down twice, and what programs have inlined meets the library's
-//   operations at the same address. The functions are weak: a program without a sanitizer has none
-//   of them. In other builds nothing is left.
+//   in an algorithm needs annotations, and operations that programs have inlined meet the library's
+//   at the same address. The functions are weak, since a program without a sanitizer has none of
+//   them. In other builds all of this compiles to nothing.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ struct Sanitizers {
   static constexpr bool kAreTold = false;
 #endif
 
-  // Before an operation of that order, and after it.
+  // Called before and after an operation of that order.
   [[gnu::always_inline]] static void before([[maybe_unused]] const void* atom,
                                             [[maybe_unused]] std::memory_order order) noexcept {
 #if defined(LOCKSWAP_CHECKED)
@@ -47,7 +47,7 @@ struct Sanitizers {
 #endif
   }
 
-  // For AddressSanitizer: the program may not look at these bytes, or may again.
+  // For AddressSanitizer: the program may not access these bytes, or may again.
   [[gnu::always_inline]] static void hide([[maybe_unused]] const void* p,
                                           [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(LOCKSWAP_CHECKED)

@@ -1,5 +1,5 @@
-// What the library says for itself, on standard error: without malloc and stdio, since the program
-// may be anywhere.
+// The library's own messages on standard error. They use neither malloc nor stdio, since the
+// program may be anywhere.
 #pragma once
 
 #include <cstring>
@@ -11,7 +11,7 @@ namespace lockswap {
 
 inline void say(const char* line) noexcept { write_bytes(2, line, std::strlen(line)); }
 
-// Says why, and ends the program before it has begun.
+// Says why, and ends the program before it has started.
 [[noreturn]] inline void refuse(const char* why) noexcept {
   say(why);
   say("\n");

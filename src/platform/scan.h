@@ -1,16 +1,16 @@
-// Looking for a key in a table of slots that other threads write: BRAVO's revocation scan.
+// Searches for a key in a table of slots that other threads write: BRAVO's revocation scan.
 //
-// The order that P::scan gives: a seq_cst fence, then 8-byte-atomic loads in any order, then an
-// acquire fence. A slot that held the key before the first fence in the seq_cst order, and still
-// does, is found. A hit is only a hint: the caller re-reads the slot seq_cst. A slot read as free
-// is free of a reader whose release the last fence acquires: without it the revoker could write
+// P::scan consists of a seq_cst fence, then 8-byte-atomic loads in any order, then an acquire
+// fence. It finds each slot that contained the key before the first fence in the seq_cst order, and
+// still does. A hit is only a hint: the caller loads the slot again, seq_cst. If a slot is read as
+// free, the last fence synchronises with its reader's release: without it the revoker could write
 // data that this reader, in the language's model, still reads. The low bit of a slot is not
 // compared.
 //
 // The vector form reads 8-byte-aligned slots by 32-byte loads; on every x86-64 with AVX2 each
-// aligned 8-byte lane is read at once. C++ has no name for such loads, so this is the one place
-// that steps outside the language's memory model. ThreadSanitizer sees neither such loads nor
-// fences, so its builds load one slot at a time, seq_cst.
+// aligned 8-byte lane is loaded atomically. C++ has no such loads, so this is the one place that
+// steps outside the language's memory model. ThreadSanitizer sees neither such loads nor fences, so
+// its builds load one slot at a time, seq_cst.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +31,11 @@ using Slot = NativeAtomic<std::uint64_t>;
 inline constexpr Order kScanOrder = seq_cst;
 inline void fence(Order) noexcept {}
 #else
-inline constexpr Order kScanOrder = relaxed;  // the fences order it, and a hit is read again
+inline constexpr Order kScanOrder = relaxed;  // the fences order it, and hits are loaded again
 inline void fence(Order order) noexcept { std::atomic_thread_fence(order); }
 #endif
 
-// The index of the first slot at or after `from` that holds `key` (bit 0 aside), or `n`.
+// Returns the index of the first slot at or after `from` that contains `key` (bit 0 aside), or `n`.
 inline std::size_t find_slot_scalar(const Slot* table, std::size_t from, std::size_t n,
                                     std::uint64_t key) noexcept {
   for (; from < n; ++from) {

@@ -1,4 +1,4 @@
-// Keeps signal handlers out of a stretch of code.
+// Keeps signal handlers from running during a section of code.
 #pragma once
 
 #include <csignal>
@@ -9,9 +9,9 @@
 
 namespace lockswap {
 
-// While one exists, the calling thread runs no handler but of a fault of its own (which the kernel
-// would end the process for, were it blocked). Two system calls. libc's pthread_sigmask leaves out
-// the signals that libc itself uses; they are blocked here too.
+// While one exists, the calling thread runs no handlers except for its own faults (for which the
+// kernel would kill the process if they were blocked). Makes two system calls. libc's
+// pthread_sigmask skips the signals that libc itself uses; here they are blocked too.
 class NoSignals {
  public:
   NoSignals() noexcept {

@@ -1,7 +1,7 @@
 // Lets other threads run, for a thread that waits for what one of them is about to do.
 //
-// A filter may refuse the calls. Instead of the one that is refused the next is made, and at the
-// end of the row stands futex, which no lock does without.
+// seccomp may block the calls. If one is blocked, the next is tried, and the last one is futex,
+// which no lock does without.
 #pragma once
 
 #include <cerrno>
@@ -14,12 +14,12 @@
 
 namespace lockswap {
 
-// Sleeps for that many nanoseconds, which must be below a second; for less if a signal comes.
+// Sleeps for that many nanoseconds, which must be below a second, or until a signal comes.
 inline void nap(long nanoseconds) noexcept {
   const timespec time{0, nanoseconds};
   const long error = raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&time), 0);
   if (error == 0 || error == -EINTR) return;
-  const std::uint32_t nobody = 0;  // wakes the thread; and no pointer to it leaves this function
+  const std::uint32_t nobody = 0;  // no thread wakes it: no pointer to it leaves this function
   raw_syscall(SYS_futex, reinterpret_cast<long>(&nobody), FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0,
               reinterpret_cast<long>(&time));
 }

@@ -1,5 +1,5 @@
-// The mutex and condition variable functions of POSIX as tables: the system's own (glibc's, the
-// next ones in symbol order), which interpose fills in before the first lock is taken.
+// Tables of the system's own mutex and condition variable functions (glibc's, the next ones in
+// symbol order), which interpose fills in before the first lock is taken.
 #pragma once
 
 #include <ctime>
@@ -36,19 +36,19 @@ struct CondOps {
 // What else our condition variables need from mutexes.
 struct MutexOfConds {
   bool (*is_ours)(pthread_mutex_t*);  // it is not glibc's
-  // Only for ours: a thread begins to wait on a condition variable with it, or has it again.
+  // Only for ours: a thread begins to wait on a condition variable with it, or has reacquired it.
   void (*count_waiter)(pthread_mutex_t*, bool begins);
 };
 
-// Whether a thread has a mutex of glibc's. Only a hint.
+// Returns whether a thread holds a mutex of glibc's. Only a hint.
 inline bool is_locked(const pthread_mutex_t* m) noexcept {
   return __atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED) != 0;
 }
 
 inline constinit MutexOps system_mutex{};
 inline constinit CondOps system_cond{};
-// For programs linked before glibc 2.3.2, whose objects have another layout; without clockwait. On
-// newer architectures it is the same as system_cond.
+// For programs linked before glibc 2.3.2, whose objects have another layout. It has no clockwait.
+// On newer architectures it is the same as system_cond.
 inline constinit CondOps system_old_cond{};
 
 }  // namespace lockswap

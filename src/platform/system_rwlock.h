@@ -1,5 +1,5 @@
-// The reader-writer lock functions of POSIX as a table: the system's own (glibc's, the next ones
-// in symbol order), which interpose fills in before the first lock is taken.
+// A table of the system's own reader-writer lock functions (glibc's, the next ones in symbol
+// order), which interpose fills in before the first lock is taken.
 #pragma once
 
 #include <cstddef>
@@ -40,11 +40,11 @@ inline bool is_process_shared(const pthread_rwlock_t* l) noexcept {
   return l->__data.__shared != 0;
 }
 
-// Are glibc's own fields as an initialiser leaves them? Never while somebody holds the lock; false
-// for most free locks that were used, too.
+// Returns whether glibc's own fields are as an initialiser leaves them. False while somebody holds
+// the lock, and also for most free locks that were used.
 inline bool looks_fresh(const pthread_rwlock_t* l) noexcept {
   const auto& d = l->__data;
-  // relaxed: a look at what other threads may be changing; it must only be true of one moment
+  // relaxed: a racy snapshot of what other threads may be changing
   return (__atomic_load_n(&d.__readers, __ATOMIC_RELAXED) |
           __atomic_load_n(&d.__writers, __ATOMIC_RELAXED) |
           __atomic_load_n(&d.__wrphase_futex, __ATOMIC_RELAXED) |
@@ -52,21 +52,21 @@ inline bool looks_fresh(const pthread_rwlock_t* l) noexcept {
           static_cast<unsigned>(__atomic_load_n(&d.__cur_writer, __ATOMIC_RELAXED))) == 0;
 }
 
-// Returns whether a thread reads, or waits to; by glibc's own field, which counts in steps of 8.
+// Returns whether a thread reads, or waits to, from glibc's own field, which counts in steps of 8.
 inline bool is_read(const pthread_rwlock_t* l) noexcept {
   return __atomic_load_n(&l->__data.__readers, __ATOMIC_RELAXED) >= 8;  // relaxed: a hint
 }
-// Returns whether a thread is in for writing; by glibc's own field.
+// Returns whether a thread holds the lock for writing, from glibc's own field.
 inline bool is_written(const pthread_rwlock_t* l) noexcept { return l->__data.__cur_writer != 0; }
-// Initialises glibc's part of a lock again that is held for writing, in a process that has no other
-// threads: then nobody waits, and the writer's hold stays (`written`) or has ended.
+// Reinitialises glibc's part of a lock that is held for writing, in a process that has no other
+// threads. Afterwards nobody waits, and the writer's hold remains (`written`) or has ended.
 inline void renew(pthread_rwlock_t* l, bool written) noexcept {
   constexpr std::size_t kState = offsetof(pthread_rwlock_t, __data.__cur_writer);
   pthread_rwlock_t other{};
   other.__data.__flags = l->__data.__flags;
   if (written) system_rwlock.wrlock(&other);
   std::memcpy(l, &other, kState);  // none of it depends on the address
-  // The last: until then it says that there is something to be done, if the process forks again.
+  // Done last: until then it says that the repair is unfinished, if the process forks again.
   if (!written) __atomic_store_n(&l->__data.__cur_writer, 0, __ATOMIC_RELEASE);
 }
 

@@ -1,8 +1,8 @@
-// The kernel's id of the calling thread, without a call of the kernel, which a filter may refuse.
+// The kernel's id of the calling thread, without a system call, which seccomp may block.
 //
-// glibc knows it, also right after a fork, and writes it into each mutex that looks at its owner.
-// So what debuggers find in our locks is what they find in glibc's, if it is read where glibc reads
-// it, each time: a child that a program makes by a raw clone may put its own id there later.
+// glibc knows it, also right after a fork, and stores it in each mutex that checks its owner. So
+// that debuggers find the same ids in our locks as in glibc's, it is read where glibc reads it,
+// each time: a child that a program creates by a raw clone may store its own id there later.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@
 
 namespace lockswap {
 
-// The word in each thread's memory that has its id: glibc's, or a copy of our own.
+// The word in each thread's memory that contains its id: glibc's, or a copy of our own.
 class TidWord {
  public:
   // Called once, at start-up, with what glibc records for debuggers about its thread descriptor:
   // where the id is (its bits, 1, its offset), and the descriptor's size. The thread pointer points
-  // to the descriptor or behind it. If the word there isn't this thread's id, or glibc doesn't say,
-  // the word stays our own.
+  // to the descriptor or right after it. If the word there isn't this thread's id, or glibc doesn't
+  // say, the word remains our own.
   static void find(const std::uint32_t* field, const std::uint32_t* size) noexcept {
     if (field == nullptr || size == nullptr || field[0] != 32 || field[1] != 1) return;
 #if defined(__x86_64__)
@@ -38,7 +38,7 @@ class TidWord {
   }
 
   static bool is_known() noexcept { return place_.load(relaxed) != 0; }
-  // Unless it is known: it is this word, a thread-local variable, of each thread.
+  // Makes it this word, a thread-local variable, in every thread, unless it is known already.
   static void is_here(const std::uint32_t* word) noexcept {
     if (!is_known()) place_.store(distance(word), relaxed);
   }
@@ -48,9 +48,9 @@ class TidWord {
 
   [[gnu::always_inline]] static std::uint32_t read() noexcept { return at(place_.load(relaxed)); }
 
-  // In a mutex of glibc's own. 0: it doesn't show it.
+  // Returns the owner that glibc stores in a mutex of its own, or 0 if it stores none.
   static std::uint32_t owner_in_mutex() noexcept {
-    // This kind is never elided, which would leave the owner out.
+    // This kind is never elided; an elided mutex stores no owner.
     pthread_mutex_t mine = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
     const MutexOps& real = libc_functions.mutex;
     if (real.lock == nullptr || real.lock(&mine) != 0) return 0;
@@ -65,7 +65,7 @@ class TidWord {
   }
   [[gnu::always_inline]] static std::uint32_t at(std::intptr_t place) noexcept {
 #if defined(__x86_64__)
-    // One instruction; C++ has no way to say it.
+    // One instruction, which C++ can't express.
     std::uint32_t id;
     asm("movl %%fs:(%1), %0" : "=r"(id) : "r"(place));
     return id;
@@ -75,20 +75,20 @@ class TidWord {
 #endif
   }
 
-  // From the thread pointer. relaxed, all: every thread that asks finds the same, and the start
-  // comes before locks. 0: not known yet; no id is there.
+  // Offset from the thread pointer, or 0 if not known yet. All relaxed: every thread that sets it
+  // finds the same one, and start-up comes before locks.
   static inline constinit NativeAtomic<std::intptr_t> place_{0};
 };
 
-// No two threads that live at once have the same, and none has 0.
+// Returns an id that no two live threads share. Never 0.
 [[gnu::noinline]] inline std::uint32_t system_thread_id() noexcept {
   if (object_layout.mutex_shows_owner) {
     if (const std::uint32_t id = TidWord::owner_in_mutex(); id != 0) return id;
   }
-  // The functions are another library's, or nobody has looked at its mutexes (tests).
+  // The functions are another library's, or nobody has examined its mutexes (tests).
   if (const long id = raw_syscall(SYS_gettid); id > 0) return static_cast<std::uint32_t>(id);
-  // At least one that no other thread has: the kernel's are below 2^22, and thread control blocks
-  // are not as near to each other as 64 bytes, nor as far from each other as 128 GB.
+  // At least a number that no other thread has: the kernel's ids are below 2^22, and thread control
+  // blocks are more than 64 bytes and less than 128 GB apart.
   constexpr std::uint32_t kNotTheKernels = 1u << 31;
   return kNotTheKernels | static_cast<std::uint32_t>(thread_identity() >> 6);
 }

@@ -1,5 +1,5 @@
 // The other functions by which threads wait for each other, as a table: semaphores, barriers, the
-// end of a thread. This library swaps none of them; a profile looks at them.
+// exit of a thread. This library swaps none of them; the profiler observes them.
 #pragma once
 
 #include <ctime>
@@ -10,7 +10,7 @@
 
 namespace lockswap {
 
-// sem_getvalue is not exported: it's how a profile finds out that a call waits.
+// sem_getvalue is not exported: the profiler uses it to find out whether a call waits.
 #define LOCKSWAP_WAIT_FUNCTIONS(X)                                                         \
   X(sem_init, init, plain, sem_t*, int, unsigned)                                          \
   X(sem_destroy, destroy, plain, sem_t*)                                                   \

@@ -6,7 +6,7 @@
 
 namespace lockswap {
 
-// Appends to a fixed buffer; what does not fit is cut. Always terminated.
+// Appends to a fixed buffer, which is always terminated. Cuts off what does not fit.
 class Text {
  public:
   constexpr Text(char* buffer, std::size_t size) noexcept : at_(buffer), end_(buffer + size - 1) {
@@ -54,7 +54,7 @@ constexpr bool same_name(const char* a, const char* b) noexcept {
   return lower(*a) == lower(*b);
 }
 
-// What follows `prefix` in s, which is compared as same_name does; nullptr if s begins otherwise.
+// Returns what follows `prefix` in s, or nullptr if s begins otherwise. Compares like same_name.
 constexpr const char* after_prefix(const char* s, const char* prefix) noexcept {
   for (; *prefix != 0; ++s, ++prefix) {
     if (lower(*s) != lower(*prefix)) return nullptr;

@@ -1,9 +1,9 @@
 // What belongs to one thread: zero-initialised state, an identity for hashing, the kernel's thread
 // id, and a hook at thread exit.
 //
-// Thread-locals use the initial-exec model: two instructions, no call, no malloc, and the price of
-// some 800 bytes of the static TLS block. A thread that exits and locks again in a later key
-// destructor finds its state zeroed or emptied, never gone.
+// Thread-locals use the initial-exec model: an access takes two instructions, with no call and no
+// malloc, at the price of some 800 bytes of static TLS. If an exiting thread locks again in a later
+// key destructor, it finds its state zeroed or emptied, never freed.
 #pragma once
 
 #include <cerrno>
@@ -17,48 +17,48 @@
 
 namespace lockswap {
 
-// One zero-initialised T for each thread. alignas keeps compilers from padding each to eight bytes,
-// as for aarch64: a second copy of the library finds room only if all of them together are small.
+// One zero-initialised T per thread. alignas stops compilers from padding each to 8 bytes (as on
+// aarch64): static TLS has room for a second copy of the library only if the total is small.
 template <class T>
 alignas(T) __attribute__((tls_model("initial-exec"))) inline constinit thread_local T per_thread{};
 
-// One of each thread's that code knows which is inlined in programs: by its symbol. Defined in one
-// source, with the second.
+// A thread-local that code inlined into programs accesses, by its symbol. The second macro defines
+// it, in one source file.
 #define LOCKSWAP_SHOWN_PER_THREAD(T, name, symbol) \
   extern __attribute__((visibility("default"),     \
                         tls_model("initial-exec"))) constinit thread_local T name asm(symbol)
 #define LOCKSWAP_SHOWN_PER_THREAD_HERE(T, name) \
   constinit thread_local T name {}
 
-// A thread's id, as it was when the thread first asked for it in a process (system_tid.h).
+// A thread's id, as it was when the thread first asked for it in a given process (system_tid.h).
 struct NotedTid {
   std::uint32_t value;
-  std::uint64_t process;  // the stamp of the process that it is of
+  std::uint64_t process;  // the stamp of the process in which it is valid
 };
 
-// The one thread of a forked child, and the ids that it had in the processes before.
+// The forking thread, which is a child's only thread, and the ids that it had in the ancestors.
 class Survivor {
  public:
-  // Runs in the child: the thread's id was `before` in the parent, and is `here` now.
+  // Called in the child, by the thread whose id was `before` in the parent, and is `here` now.
   static void is(NotedTid before, std::uint32_t here) noexcept {
     if (here_.load(relaxed) != before.value) {
-      // The parent's survivor was another thread, so the ids of that one mean nothing here.
+      // The parent itself was forked by another thread, whose ids mean nothing here.
       for (auto& id : ids_)
         id.store(0, relaxed);
     }
     ids_[Process::number_of(before.process)].store(before.value, relaxed);
     here_.store(here, relaxed);
   }
-  // The id here of thread `tid` of the ancestor with that stamp: that of the thread that
-  // survived, if it is that one; else `tid` itself.
+  // Translates a tid that was recorded in the ancestor with that stamp. Returns the forking
+  // thread's id in this process if `tid` was that thread, otherwise `tid` itself.
   static std::uint32_t id_of(std::uint32_t tid, std::uint64_t process) noexcept {
     const bool survived = ids_[Process::number_of(process)].load(relaxed) == tid;
     return survived ? here_.load(relaxed) : tid;
   }
 
  private:
-  // relaxed, all: written by the survivor, as a rule before it creates threads. If not, a lock that
-  // it holds for writing may go on showing its old id.
+  // All relaxed: the forking thread writes them, usually before it creates threads. Otherwise a
+  // lock that it holds for writing may still appear to be held by its old id.
   static inline constinit NativeAtomic<std::uint32_t> ids_[Process::kNumbers]{};  // by ancestor
   static inline constinit NativeAtomic<std::uint32_t> here_{0};
 };
@@ -76,43 +76,43 @@ class Survivor {
   return Process::is(per_thread<NotedTid>.process) ? TidWord::read() : note_thread_id();
 }
 
-// The same without a look at the process: 0, or an older id, if the thread has not asked for its id
-// in this process.
+// The same, without checking which process the id belongs to. Returns 0, or the id from before a
+// fork, if the thread has not asked for its id in this process.
 [[gnu::always_inline]] inline std::uint32_t thread_id_if_known() noexcept {
   return TidWord::read();
 }
 
-// The same with a look at the process: 0 if the thread has not asked for its id in this process.
+// The same, with that check. Returns 0 if the thread has not asked for its id in this process.
 [[gnu::always_inline]] inline std::uint32_t thread_id_if_noted() noexcept {
   return Process::is(per_thread<NotedTid>.process) ? TidWord::read() : 0;
 }
 
-// For slow paths, in which locks of an earlier process are met. The survivor is known only after it
-// has asked for its id; and a program may give it another one even then.
+// For slow paths, which may see locks from before a fork. The forking thread is known only once it
+// has asked for its id, and a child made by a raw clone may change that id later (system_tid.h).
 [[gnu::noinline]] inline void make_survivor_known() noexcept {
   const std::uint32_t id = thread_id();
   if (id != per_thread<NotedTid>.value) note_thread_id();
 }
 
-// Returns whether this process has a thread with that id; true where a filter refuses the question.
+// Returns whether this process has a thread with that id; true if seccomp blocks the call.
 inline bool has_thread(std::uint32_t tid) noexcept {
   const long pid = raw_syscall(SYS_getpid);
   return raw_syscall(SYS_tgkill, pid, static_cast<long>(tid), 0) != -ESRCH;
 }
 
-// Thread exit. Hooks are added once for the process; a thread that keeps something arms them.
+// Thread exit. Hooks are added once per process; a thread that caches something arms them.
 //
-// No key of thread-specific data does this: a program can name each, delete it, and have its number
-// for a key of its own. A thread begins in a frame of the library's instead (thread_frame.h), which
-// is left when its function returns, and when it exits or is cancelled. Or libc is asked, which
-// needs memory for each thread and the loader's lock: only where the program calls this library by
-// name.
+// A thread-specific data key would not do: a program can delete any key by number, and then get the
+// same number from pthread_key_create. Instead, threads start in a frame of the library
+// (thread_frame.h), which they leave when their function returns, or when they exit or are
+// cancelled. Libraries that programs link with have no such frame, and use libc_watch.h, which
+// allocates per thread and takes the loader lock.
 //
-// The hooks run once. The program's destructors of thread-local and thread-specific data come
-// later, and may lock; then, and in a thread that began in no such frame, arm says no, and nothing
-// is kept. The main thread ends with the process, or by pthread_exit.
+// The hooks run once per thread. The program's own destructors run later, and may lock: there, and
+// in threads without a frame, arm() returns false and nothing may be cached. The main thread ends
+// with the process, or by pthread_exit.
 class ThreadExit {
-  // kept: the main thread, and those that libc watches.
+  // kept: the main thread, and threads at whose exit libc calls end().
   enum class Phase : std::uint8_t { unknown, in_frame, kept, foreign, over };
   struct State {
     bool armed;
@@ -122,9 +122,9 @@ class ThreadExit {
  public:
   using Hook = void (*)();
 
-  // At any time, by any thread. Idempotent. Returns false if there are too many hooks.
+  // May be called at any time by any thread. Idempotent. Returns false if there are too many hooks.
   static bool add(Hook hook) noexcept {
-    // relaxed, all: a hook looks only at what its own thread has done.
+    // All relaxed: a hook only reads what its own thread has written.
     for (auto& h : hooks_) {
       Hook there = h.load(relaxed);
       if (there == nullptr && h.compare_exchange(there, hook, relaxed)) return true;
@@ -133,14 +133,14 @@ class ThreadExit {
     return false;
   }
 
-  // Asks that the hooks run when the calling thread exits. Returns false if they will not, so keep
-  // nothing that must be given back.
+  // Makes the hooks run when the calling thread exits. Returns false if they will not run, so that
+  // the thread must not cache anything that has to be given back.
   static bool arm() noexcept {
     State& s = per_thread<State>;
     if (s.armed) [[likely]]
       return true;
     if (s.phase == Phase::unknown) {
-      s.phase = Phase::foreign;  // what follows may come here again
+      s.phase = Phase::foreign;  // what follows may lock, and so call arm() recursively
       const bool is_seen = watch_ != nullptr ? watch_() : thread_id() == main_.load(relaxed);
       if (is_seen) s.phase = Phase::kept;
     }
@@ -148,34 +148,34 @@ class ThreadExit {
   }
   static bool is_armed() noexcept { return per_thread<State>.armed; }
 
-  // The calling thread is in a frame of the library's from here on.
+  // Called when the calling thread enters a frame of the library.
   static void begin() noexcept { per_thread<State>.phase = Phase::in_frame; }
-  // It leaves the frame.
+  // Called when it leaves the frame.
   static void end() noexcept {
     per_thread<State> = {.armed = false, .phase = Phase::over};
     for (const auto& h : hooks_) {
       if (const Hook hook = h.load(relaxed); hook != nullptr) hook();
     }
   }
-  // Before the calling thread unwinds its stack to end. One in a frame leaves that yet.
+  // Call before pthread_exit unwinds the main thread. Threads in a frame call end() on leaving it.
   static void end_main() noexcept {
     if (per_thread<State>.phase == Phase::kept) end();
   }
 
-  // Called at start-up. Notes which thread is the main one. A filter of system calls may come
-  // later, and a fork, after which that thread has another id.
+  // Called at start-up. Notes which thread is the main one. This can't wait: a seccomp filter may
+  // be installed later, and after a fork the thread has another id.
   static void prepare() noexcept {
     main_.store(static_cast<std::uint32_t>(raw_syscall(SYS_getpid)), relaxed);
     if (thread_id() == main_.load(relaxed)) per_thread<State>.phase = Phase::kept;
   }
-  // Instead: asks for a call of end in threads that began in no frame (libc_watch.h).
+  // The alternative: has libc call end() in threads that started in no frame (libc_watch.h).
   using Watch = bool (*)() noexcept;
   static void prepare(Watch watch) noexcept { watch_ = watch; }
 
  private:
   static inline constinit NativeAtomic<std::uint32_t> main_{0};
   static inline constinit Watch watch_ = nullptr;
-  static constexpr int kMostHooks = 32;  // 9 in the library, all of a test's templates in the test
+  static constexpr int kMostHooks = 32;  // the library has 9; tests instantiate more templates
   static inline constinit NativeAtomic<Hook> hooks_[kMostHooks] = {};
 };
 

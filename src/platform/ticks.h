@@ -1,4 +1,4 @@
-// Time stamps for measuring: the processor's counter where it runs evenly, else CLOCK_MONOTONIC.
+// Time stamps for measurements: the processor's counter if it is invariant, else CLOCK_MONOTONIC.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace lockswap {
 
 class Ticks {
  public:
-  // Called at start-up, by one thread. Takes some 200 us if the counter's rate has to be found out.
+  // Called at start-up, by one thread. Takes some 200 us if the counter's rate has to be measured.
   static void calibrate() noexcept {
 #if defined(__x86_64__)
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -34,7 +34,7 @@ class Ticks {
 
   static std::uint64_t now() noexcept { return has_counter() ? counter() : monotonic_ns(); }
 
-  // Processors' counters may differ a little: what would be negative is 0.
+  // Processors' counters may differ a little, so negative differences count as 0.
   static std::uint64_t ns_between(std::uint64_t begin, std::uint64_t end) noexcept {
     if (end <= begin) return 0;
     if (!has_counter()) return end - begin;
@@ -58,7 +58,7 @@ class Ticks {
 #endif
   }
 
-  static inline constinit std::uint64_t ns_per_tick_ = 0;  // times 2^kShift; 0: by the clock
+  static inline constinit std::uint64_t ns_per_tick_ = 0;  // times 2^kShift; 0: uses the clock
 };
 
 }  // namespace lockswap

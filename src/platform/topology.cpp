@@ -9,7 +9,7 @@
 namespace lockswap {
 namespace {
 
-// A path of a few parts, without stdio.
+// A path that is joined from a few parts, without stdio.
 class Path {
  public:
   explicit Path(const char* root) noexcept { out_ << root; }
@@ -67,7 +67,7 @@ bool read_list(const Path& path, F on_range) noexcept {
 
 struct Counted {
   std::uint32_t count = 0;
-  std::uint32_t end = 0;  // the highest number and one
+  std::uint32_t end = 0;  // one past the highest number
 };
 Counted count(const Path& path) noexcept {
   Counted c;
@@ -100,7 +100,7 @@ void read_nodes(const char* root) noexcept {
   std::uint32_t nodes = 0;
   read_list(Path(root) << "/node/online", [&](std::uint32_t first, std::uint32_t last) {
     for (std::uint32_t id = first; id <= last && id < kMostNodes; ++id) {
-      // A node of memory alone has an empty list, and no number here.
+      // A node that has only memory has an empty list, and gets no number here.
       const bool has_cpus = read_list(Path(root) << "/node/node" << id << "/cpulist",
                                       [&](std::uint32_t from, std::uint32_t to) {
                                         for (; from <= to && from < kMostCpus; ++from)
@@ -112,7 +112,7 @@ void read_nodes(const char* root) noexcept {
   topology.nodes = between(nodes, kMostNodes);
 }
 
-// As Linux numbers them on most machines: first a thread of each core, node after node.
+// Numbers CPUs as Linux does on most machines: first one thread of each core, node after node.
 void pretend(const Pretence& p) noexcept {
   const std::uint32_t cores = p.nodes * p.cores;
   threads_stand_still = cores * p.smt > topology.cpus;

@@ -1,9 +1,9 @@
-// A look-in at every processor, where the kernel refuses membarrier: a helper thread runs on each
-// in turn, so every other thread that ran there has been switched out, which is a full barrier.
+// Visits every processor if the kernel refuses membarrier: a helper thread runs on each in turn, so
+// every other thread that ran there has been descheduled, which is a full barrier.
 //
-// The calling thread itself stays where it is. Were it to move, the affinity that it gives itself
-// back in the end might overwrite one that another thread has given it meanwhile; and a signal
-// handler that forks, or leaves by longjmp, would take a mask of one processor along.
+// The calling thread itself stays where it is. If it moved, restoring its affinity at the end might
+// overwrite one that another thread has set meanwhile, and a signal handler that forks, or leaves
+// by longjmp, would keep a mask of one processor.
 #pragma once
 
 #include <cerrno>
@@ -35,13 +35,13 @@ class Visit {
  private:
   static constexpr std::size_t kStack = 16384;
   static constexpr long kMost = 8192;  // processors
-  // Those of every thread that libc creates, since a filter may allow no others.
+  // The flags of every thread that libc creates, since seccomp may allow no others.
   static constexpr int kLikeAnyThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM |
                                         CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS |
                                         CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
 
-  // The helper shares this thread's thread-locals. So it must not run a signal handler, and does
-  // nothing but system calls.
+  // The helper shares this thread's thread-locals. So it must not run a signal handler, and only
+  // makes system calls.
   void run(void* stack) noexcept {
     const NoSignals blocked;
     const int error = errno;
@@ -49,8 +49,8 @@ class Visit {
                              &unused_, __builtin_thread_pointer(), &is_there_);
     errno = error;
     if (made < 0) return;
-    // acquire: what the helper did; the kernel stores 0 and wakes when it is gone. Not a private
-    // wait, since the kernel's wake is not.
+    // acquire: synchronises with the helper; the kernel stores 0 and wakes when it is gone. Not a
+    // private wait, since the kernel's wake is not private.
     while (is_there_.load(acquire) != 0)
       raw_syscall(SYS_futex, reinterpret_cast<long>(&is_there_), FUTEX_WAIT, kThere, 0);
   }

@@ -1,5 +1,5 @@
-// What a thread did at eventual locks and at lanes, until the contract counts it
-// (posix/count_waits.h). Only slow paths do such things.
+// A thread's pending counts of events at eventual locks and at lanes, which the contract passes on
+// to the statistics (posix/count_waits.h). Only slow paths have such events.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 namespace lockswap {
 
 struct WaitEvents {
-  std::uint32_t hand_offs;  // it got a lock that was reserved for it
-  std::uint32_t phases;     // its releases that began a phase of readers
-  std::uint32_t backoffs;   // it backed off, because contention is throttled
+  std::uint32_t hand_offs;  // times that it got a lock which was reserved for it
+  std::uint32_t phases;     // releases of it that began a phase of readers
+  std::uint32_t backoffs;   // times that it backed off because contention is throttled
 };
 
 }  // namespace lockswap

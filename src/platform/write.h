@@ -1,7 +1,7 @@
-// Writes that do nothing to the program. For a pipe that nobody reads any more the kernel sends
-// SIGPIPE, and for a file at its limit (RLIMIT_FSIZE) SIGXFSZ. Either ends a program that isn't
-// prepared for it, and this one has not asked for what the library writes. For a terminal that
-// stops jobs in the background (`stty tostop`) it sends SIGTTOU, unless that is blocked.
+// Writes that have no effect on the program. For a pipe without readers the kernel sends SIGPIPE,
+// and for a file at its limit (RLIMIT_FSIZE) SIGXFSZ. Either kills a program that isn't prepared
+// for it, and the program has not asked for what the library writes. For a terminal that stops
+// background jobs (`stty tostop`) it sends SIGTTOU, unless that is blocked.
 #pragma once
 
 #include <cerrno>
@@ -16,8 +16,8 @@ namespace lockswap {
 
 // While one exists, system calls of this thread that write, or make a file grow, send no such
 // signal. Each of their results goes through done(). Async-signal-safe; two system calls more, and
-// others only where they fail, or the program itself blocks these signals: a filter may end a
-// program for a call that is seldom made.
+// others only if they fail, or if the program itself blocks these signals, because seccomp may kill
+// a program for a call that is rarely made.
 class NoWriteSignals {
  public:
   NoWriteSignals() noexcept {
@@ -33,7 +33,7 @@ class NoWriteSignals {
   NoWriteSignals(const NoWriteSignals&) = delete;
   NoWriteSignals& operator=(const NoWriteSignals&) = delete;
 
-  // Takes away the signal that a call with that result has left pending. Returns the result.
+  // Consumes the signal that a call with that result has left pending. Returns the result.
   long done(long result) const noexcept {
     const int signal = result == -EPIPE ? SIGPIPE : result == -EFBIG ? SIGXFSZ : 0;
     if (signal == 0) return result;

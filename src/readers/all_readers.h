@@ -1,19 +1,19 @@
-// The readers of all nodes as one: whether a reader is in, and the wait until none is.
+// The readers of all nodes as one: checks whether any reader holds the lock, and waits for them.
 //
 // Paper: Calciu and others, "NUMA-aware reader-writer locks" (PPoPP 2013), section 3.4; there a
-//   writer looks at one node after the other.
-// Idea: no reader is in if all nodes together count as many departures as arrivals. So it does not
-//   matter at which node a reader departs: a release by another thread counts at any node.
+//   writer checks one node after the other.
+// Idea: no reader holds the lock if all nodes together count as many departures as arrivals. So it
+//   does not matter at which node a reader departs: another thread may release at any node.
 // Invariants: a release comes after the arrival whose hold it ends. So while a reader stays, a
 //   thread that sums up the departures first, and then the arrivals, finds more arrivals.
-// Waiting, by one writer at a time (its caller sees to that):
+// Waiting (the caller makes sure that one writer waits at a time):
 //   writer 1. stores the sum of departures that it waits for (target)
-//          2. calls the readers of all nodes
-//          3. waits, or sleeps, until `reached` changes; then it looks at the sums again
-//   reader 1. departs, and learns by that that it is called
+//          2. calls the readers of all nodes, by a flag in their indicators
+//          3. waits, or sleeps, until `reached` changes; then it checks the sums again
+//   reader 1. departs, and finds that flag
 //          2. sums up the departures; if they have reached the target, changes `reached`
-// Destroy is safe: a reader may be late with its step 2, but blocks are type-stable, and a writer
-//   that finds `reached` changed rechecks.
+// Destroying the lock is safe: a reader may be late with its step 2, but blocks are type-stable,
+//   and a writer that finds `reached` changed rechecks.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@
 
 namespace lockswap {
 
-// In the head of a block.
+// A member of a block's head.
 template <Platform P>
 struct ReadersAwaited {
   typename P::template atomic<std::uint32_t> target;   // a sum of departures
-  typename P::template atomic<std::uint32_t> reached;  // counts; bit 0: the writer sleeps
+  typename P::template atomic<std::uint32_t> reached;  // a counter; bit 0: the writer sleeps
 };
 
 template <Platform P, WaitPolicy<P> W, class Head, HasReaderIndicators<Head> Blocks>
@@ -42,34 +42,34 @@ class AllReaders {
       notify_writer(h);
   }
 
-  // Never true while a reader stays.
+  // Returns whether no reader holds the lock. Never true while a reader stays.
   static bool none(Head& h) noexcept {
     const std::uint32_t left = departures(h);
     return left == arrivals(h);
   }
-  // Half of the counters' range is in use.
+  // Returns whether half of the counters' range is in use.
   static bool too_many(Head& h) noexcept {
     const std::uint32_t left = departures(h);
     return (arrivals(h) - left) >> 31 != 0;
   }
 
-  // Called by a writer that makes new readers turn back. Returns false if the deadline has passed.
+  // Called by a writer that turns new readers away. Returns false if the deadline has passed.
   static bool wait_for_all(Head& h, const Deadline* deadline) noexcept {
     while (!none(h)) {
       if (!wait_for_some(h, deadline)) return false;
     }
     return true;
   }
-  // Until there are as many departures as there are arrivals now, of whichever readers; some of
-  // them may only look for a writer and turn back. It may return a little earlier.
+  // Waits until there are as many departures, by any readers, as there are arrivals now. Some of
+  // these readers may only check for a writer and turn back. It may return a little earlier.
   static bool wait_for_some(Head& h, const Deadline* deadline) noexcept {
-    // relaxed, both: call() hands the target on. Late changes of `reached` do no harm.
+    // relaxed, both: call() publishes the target. Late changes of `reached` do no harm.
     const std::uint32_t before = h.awaited.reached.load(relaxed);
     h.awaited.target.store(arrivals(h), relaxed);
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
       at(h, i).call();
     const auto changed = [before](std::uint32_t now) { return ((now ^ before) & ~kSleepers) != 0; };
-    // relaxed: the caller looks at the departures again.
+    // relaxed: the caller checks the departures again.
     const bool done = is_reached(h) ||
                       W::until(h.awaited.reached, relaxed, kSleepers, kChannel, deadline, changed);
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
@@ -114,13 +114,13 @@ class AllReaders {
       n += at(h, i).departures();
     return n;
   }
-  // relaxed: call() handed it on.
+  // relaxed: call() published it.
   static bool is_reached(Head& h) noexcept {
     return static_cast<std::int32_t>(departures(h) - h.awaited.target.load(relaxed)) >= 0;
   }
   [[gnu::noinline]] static void notify_writer(Head& h) noexcept {
     if (!is_reached(h)) return;
-    // relaxed: it hands nothing on; the writer looks at the departures again.
+    // relaxed: it publishes nothing; the writer checks the departures again.
     const std::uint32_t v = h.awaited.reached.fetch_add(kStep, relaxed);
     if constexpr (W::kParks) {
       if ((v & kSleepers) != 0) W::wake(&h.awaited.reached, kChannel);

@@ -1,28 +1,28 @@
-// Readers that enter and leave without an update: a writer that waits for them pays for both.
+// Readers that acquire and release without an atomic RMW: a writer that waits for them pays.
 //
 // Paper: none; the asymmetric fence is that of user-space RCU (M. Desnoyers and others, IEEE TPDS
 //   2012, section 5) and of the Linux call that was made for it, membarrier.
 // Idea: a store that must come before a load needs a fence. Readers have none; the thread on the
-//   other side has every processor run one. Three such pairs:
+//   other side has every processor run one. There are three such pairs:
 //
 //     the reader                             the other thread
 //     1. fills a section                     1. changes the domain
-//     2. looks at the domain (kLook)         2. P::heavy_fence
-//                                            3. looks at the sections
+//     2. loads the domain (kLook)            2. P::heavy_fence
+//                                            3. loads the sections
 //     1. empties its section                 1. counts itself among the row's sleepers
-//     2. looks for sleepers of its row       2. P::barrier_in_all
-//                                            3. looks at the section, and sleeps
+//     2. checks for sleepers of its row      2. P::barrier_in_all
+//                                            3. loads the section, and sleeps
 //     1. says that it vacates the section    1. closes the domain
-//     2. looks whether the domain is closed  2. P::barrier_in_all
+//     2. checks if the domain is closed      2. P::barrier_in_all
 //                                            3. waits until no reader vacates; takes the section
 //
 //   In each, either the other thread sees the reader's store, or the reader sees the change. The
 //   second and third are rare, so their readers never pay (P::light_fence is for the first).
 // Invariants: a section is emptied by its row's own thread, by a store; or by any thread, by an
-//   update, if the domain is closed and, after a barrier, no thread vacates the section.
+//   RMW, if the domain is closed and, after a barrier, no thread is vacating the section.
 // Signals: while a section is being filled, a handler fills none (Rows::Mine::filling).
-// Fork: a thread that vacates a section says in which process. In a child, threads of the parent
-//   never will, and their word does not count.
+// Fork: a thread that is vacating a section records in which process. In a child, the parent's
+//   threads never finish that, so their records don't count.
 #pragma once
 
 #include <cstdint>
@@ -51,11 +51,11 @@ class Asymmetric {
     me.filling = 1;
     signal_fence();
     Section& section = Rows<P>::at(place);
-    // The light fence orders both before the look at the domain. relaxed: nobody else fills it.
+    // The light fence orders both before the load of the domain. relaxed: nobody else fills it.
     const bool empty = section.load(relaxed) == 0;
-    // release: a thread that waits for readers of another domain may find this word where the
-    // release of this thread's section there was, which a relaxed store would hide; pairs with
-    // Rows::each_of.
+    // release: a thread that waits for readers of another domain may load this word instead of the
+    // release store that ended this thread's section there, which it still has to synchronise with;
+    // pairs with Rows::each_of.
     if (empty) [[likely]]
       section.store(word | Rows<P>::kSleepers, release);
     signal_fence();
@@ -63,14 +63,14 @@ class Asymmetric {
     P::light_fence();
     return empty;
   }
-  static constexpr Order kLook = acquire;  // pairs with the release of the writers before
+  static constexpr Order kLook = acquire;  // pairs with the releases of earlier writers
 
   template <class Closed>
   [[gnu::noinline]] static bool vacate(std::uint32_t place, std::uint64_t domain,
                                        const Closed& closed) noexcept {
     P::process();  // from now on the process has a mark
     if (fast_vacate(place, domain, closed)) return true;
-    // relaxed: the section is unchanged.
+    // relaxed: there is nothing to publish, as the section is unchanged.
     Rows<P>::vacating(place).store(0, relaxed);
     return take(place, domain);
   }
@@ -85,8 +85,8 @@ class Asymmetric {
     signal_fence();
     if (closed()) [[unlikely]]
       return false;
-    Rows<P>::at(place).store(0, release);  // the critical section; pairs with wait and each_of
-    vacating.store(0, release);            // the section is empty; pairs with vacate_any
+    Rows<P>::at(place).store(0, release);  // for the critical section; pairs with wait and each_of
+    vacating.store(0, release);            // publishes the empty section; pairs with vacate_any
     wake_sleepers(place);
     return true;
   }
@@ -103,10 +103,10 @@ class Asymmetric {
     P::barrier_in_all();
     return !Rows<P>::each_of(domain, [domain](std::uint32_t place, std::uint64_t) {
       Section& vacating = Rows<P>::vacating(place);
-      // After the barrier it shows each reader that did not see the domain closed. acquire: pairs
-      // with fast_vacate, so that `take` finds the section of one that is through empty.
+      // After the barrier this reveals each reader that did not see the domain closed. acquire:
+      // pairs with fast_vacate, so that `take` sees as empty the section of one that has finished.
       if (const std::uint64_t who = vacating.load(acquire); who != 0 && who == P::process_mark()) {
-        // This is a handler that interrupted the reader: that hold is as good as released.
+        // This is a handler that interrupted the reader, so that hold is as good as released.
         if (Rows<P>::row_of(Rows<P>::mine().first) == Rows<P>::row_of(place)) return true;
         // acquire: pairs with fast_vacate.
         P::await(Pause::nap, vacating, acquire, [](std::uint64_t v) { return v == 0; });
@@ -140,7 +140,7 @@ class Asymmetric {
         wake(place);
     }
   }
-  // The section, not the domain: that may be gone.
+  // Wakes by the section, not the domain, which may no longer exist.
   [[gnu::noinline]] static void wake(std::uint32_t place) noexcept {
     W::wake(&Rows<P>::at(place), Readers<P>::kChannel);
   }

@@ -1,12 +1,12 @@
-// Waiting for the readers of one domain: RLU's quiescence.
+// Waiting for the readers of one domain, which is RLU's quiescence.
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.4, RLU_SYNCHRONIZE.
-// Idea: a thread that has changed the domain, so that new readers notice, goes through all rows
-//   (rows.h), and waits for each section that names the domain until the section changes.
-// Deviations: a waiting thread sleeps, if the wait policy does; the paper's spins.
+// Idea: a thread that has changed the domain, so that new readers notice, scans all rows (rows.h),
+//   and waits for each section that names the domain until the section changes.
+// Deviations: a waiting thread sleeps if the wait policy does, whereas the paper's spins.
 //
-// How a reader enters and leaves, and so how others see it, is one of two policies, each a
-// ReaderAccess (readers/concept.h): Fenced, here, or Asymmetric (asymmetric.h).
+// How a reader fills and vacates its section, and so how others see it, is one of two policies,
+// each a ReaderAccess (readers/concept.h): Fenced, here, or Asymmetric (asymmetric.h).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace lockswap {
 
-// The part that does not depend on how readers enter and leave.
+// The part that does not depend on how readers fill and vacate sections.
 template <Platform P>
 struct Readers {
   using Section = typename Rows<P>::Section;
@@ -27,29 +27,29 @@ struct Readers {
   static bool is_any(std::uint64_t domain) noexcept {
     return !Rows<P>::each_of(domain, [](std::uint32_t, std::uint64_t) { return false; });
   }
-  // Empties all sections that name the domain, of threads that do not exist any more.
+  // Empties all sections that name the domain, whose threads no longer exist.
   static void drop(std::uint64_t domain) noexcept {
     Rows<P>::each_of(domain, [domain](std::uint32_t place, std::uint64_t) {
       empty(Rows<P>::at(place), domain);
       return true;
     });
   }
-  // The section's word before; 0: it does not name the domain, for another thread has emptied it.
+  // Empties the section and returns its old word, or 0 if it no longer names the domain.
   static std::uint64_t empty(Section& section, std::uint64_t domain) noexcept {
-    std::uint64_t seen = section.load(relaxed);  // the compare-exchange decides
+    std::uint64_t seen = section.load(relaxed);  // the compare-exchange rechecks
     while (Rows<P>::names(seen, domain)) {
-      // release: the reader's critical section; pairs with wait and each_of.
+      // release: publishes the reader's critical section; pairs with wait and each_of.
       if (section.compare_exchange(seen, 0, release)) [[likely]]
         return seen;
     }
-    // acquire: the critical section of the thread that emptied it, and the hold which that thread
-    // left for the caller's. Pairs with the compare-exchange, which later updates only continue.
+    // acquire: the thread that emptied it left its hold to the caller, which must see what preceded
+    // that. Pairs with the compare-exchange, whose release sequence later RMWs continue.
     section.load(acquire);
     return 0;
   }
 };
 
-// The reader pays: it fills its section by a seq_cst update, and empties it by an update that shows
+// The reader pays: it fills its section by a seq_cst RMW, and empties it by an RMW that also tells
 // whether a thread sleeps on the section.
 template <Platform P, WaitPolicy<P> W>
 class Fenced {
@@ -61,8 +61,8 @@ class Fenced {
 
   static bool fill(std::uint32_t place, std::uint64_t word) noexcept {
     std::uint64_t empty = 0;
-    // seq_cst: the reader's half of a Dekker pair: fill, then look at the domain (kLook). The
-    // writer's: change the domain, then look at the sections (Rows::each_of).
+    // seq_cst: the reader's half of a Dekker pair, which is to fill, then to load the domain
+    // (kLook). The writer changes the domain, then loads the sections (Rows::each_of).
     return Rows<P>::at(place).compare_exchange(empty, word, seq_cst);
   }
   static constexpr Order kLook = seq_cst;
@@ -74,7 +74,7 @@ class Fenced {
   [[gnu::always_inline]] static bool fast_vacate(std::uint32_t place, std::uint64_t domain,
                                                  const Closed&) noexcept {
     Section& section = Rows<P>::at(place);
-    std::uint64_t seen = section.load(relaxed);  // the compare-exchange decides
+    std::uint64_t seen = section.load(relaxed);  // the compare-exchange rechecks
     // release: as in Readers::empty.
     if (!Rows<P>::names(seen, domain) || !section.compare_exchange(seen, 0, release)) [[unlikely]]
       return false;
@@ -107,7 +107,7 @@ class Fenced {
       wake(section);
     return was != 0;
   }
-  // The section, not the domain: that may be gone.
+  // Wakes by the section, not the domain, which may no longer exist.
   [[gnu::noinline]] static bool wake(Section& section) noexcept {
     W::wake(&section, Readers<P>::kChannel);
     return true;

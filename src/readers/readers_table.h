@@ -1,8 +1,8 @@
-// BRAVO's visible readers table: one for the process, shared by all locks and threads.
+// BRAVO's visible readers table. A process has one, which all locks and threads share.
 //
 // Paper: D. Dice, A. Kogan, "BRAVO" (USENIX ATC 2019), section 3.
-// State: a slot is 0, or the key (address) of a lock with one fast reader. Bit 0 of an occupied
-//   slot: a revoker sleeps on it.
+// State: a slot is 0, or the key (address) of a lock that a fast-path reader holds. Bit 0 of an
+//   occupied slot says that a revoker sleeps on it.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ struct ReadersTable {
 
   Slot* slots;          // 64-byte aligned
   std::uint32_t mask;   // number of slots - 1; the number is a power of two, at least 16
-  std::uint32_t guard;  // the paper's N: the time of a revocation, times N, without bias
+  std::uint32_t guard;  // the paper's N: no bias for N times as long as a revocation took
 
   static constexpr std::uint64_t kRevokerSleeps = 1;
 
-  // Where the calling thread publishes itself for `key`: always the same slot, so that a thread
-  // finds the line in its cache. The paper's choice: Mix32 of Steele, Lea, Flood, "Fast splittable
+  // Returns the token of the slot in which the calling thread publishes itself for `key`: the
+  // slot's index plus 1. It is always the same slot, so that the thread finds the line in its
+  // cache. The hash is the paper's choice: Mix32 of Steele, Lea, Flood, "Fast splittable
   // pseudorandom number generators" (OOPSLA 2014), over lock address and thread identity.
-  // The thread remembers the last one, and kRecent before it: hashing takes longer than looking. (A
-  // signal handler may mix the two words up: any slot is right, since a hold remembers its own.)
-  // A token is the slot's index plus 1.
+  // The thread caches the last token and kRecent before it, as hashing takes longer. (A signal
+  // handler may mix the two words up, but any slot is right, since a hold remembers its own.)
   [[gnu::always_inline]] std::size_t token_of(std::uint64_t key) const noexcept {
     Known& last = P::template local<Known>();
     if (last.key != key) [[unlikely]] {
@@ -37,7 +37,7 @@ struct ReadersTable {
     return last.token;
   }
 
-  // Keys share a place by their addresses: the next one that has the same is kRecent lines away.
+  // A key's address selects its place in the cache; keys kRecent lines apart share a place.
   static constexpr std::uint64_t kRecent = 16, kLine = 64;
 
  private:
@@ -67,14 +67,14 @@ struct ReadersTable {
   }
 };
 
-// What it costs a revoker to look at a whole table in which its lock is not named: measured once,
-// at start-up. One for the process.
+// The time that a revoker takes to scan a whole table which does not contain its lock. Measured
+// once per process, at start-up.
 struct ScanCost {
   std::uint64_t ns;
 };
 
-// Which table a lock's readers use: the library's locks share one. (apps/interference.cpp gives
-// each its own, to see what sharing costs.)
+// Says which table a lock's readers use: the library's locks share one. (apps/interference.cpp
+// gives each its own, to measure what sharing costs.)
 template <Platform P>
 struct OneTable {
   template <class Frame>

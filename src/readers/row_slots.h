@@ -1,13 +1,12 @@
-// Where the readers of bravo-asym-* publish themselves: sections of a row of their own thread.
+// Where the readers of bravo-asym-* publish themselves: in sections of their own thread's row.
 //
 // Paper: the table of BRAVO (table_slots.h, whose shape this has), as rows of Read-log-update
 //   (rows.h).
-// Idea: a store into a slot that other threads use, too, might overwrite one of theirs. A row is
-//   its thread's alone, so its reader publishes itself by a store, and leaves by a store
-//   (asymmetric.h); the revoker has the kernel run a barrier before it looks at the rows.
+// Idea: a plain store into a shared slot might overwrite another thread's. A row belongs to one
+//   thread, so its reader publishes itself by a store, and leaves by a store (asymmetric.h); the
+//   revoker has the kernel run a barrier before it scans the rows.
 // Deviations: no hash and no collisions; a thread has as many slots as it has sections. A revoker
-//   looks at as many rows as there were threads at once, not at a whole table, and pays for the
-//   barrier.
+//   scans as many rows as there were threads at once, not a whole table, and pays for the barrier.
 #pragma once
 
 #include <cstdint>
@@ -77,12 +76,12 @@ class RowSlots {
   }
 
  private:
-  // Not the lock's address: that is the domain of rlu's own readers, below bravo-asym-rlu.
+  // Not the lock's address, which is the domain of the inner lock's readers in bravo-asym-rlu.
   template <class Frame>
   static std::uint64_t domain_of(const Frame& f) noexcept {
     return reinterpret_cast<std::uintptr_t>(&f.bias);
   }
-  // No clock is needed: while a revoker waits, a reader that comes does not stay.
+  // No clock is needed: a reader that arrives while a revoker waits does not stay.
   template <class Frame>
   static std::uint64_t word_of(const Frame& f) noexcept {
     return Rows<P>::section_word(domain_of(f), 0);

@@ -1,13 +1,13 @@
-// Where BRAVO's readers publish themselves: slots of a table that all locks and threads share.
+// Where BRAVO's readers publish themselves: in slots of a table that all locks and threads share.
 //
 // Paper: D. Dice, A. Kogan, "BRAVO" (USENIX ATC 2019), section 3.
 // Idea: a reader writes the lock's key into the slot that lock and thread hash to, if it is empty,
-//   and empties it when it leaves. A revoker goes through all slots.
+//   and empties it when it releases. A revoker scans all slots.
 // Invariants: a slot is only ever changed from 0 to a key, from that key to 0, or by adding its
 //   revoker bit.
-// Deviations: a slot is released by a compare-exchange, not by a store: a revoker that sleeps
-//   leaves its bit in the slot, and another thread may have released the hold, after which the slot
-//   may be any reader's.
+// Deviations: a slot is released by a compare-exchange, not by a store, because a sleeping revoker
+//   leaves its bit in the slot, and because another thread may have released the hold, after which
+//   any reader may have the slot.
 //
 // A ReaderSlots (readers/concept.h), as row_slots.h is.
 #pragma once
@@ -41,7 +41,7 @@ class TableSlots {
     if (!table.slots[slot - 1].compare_exchange(free, f.key(), seq_cst)) [[unlikely]]
       return 0;
     const auto token = static_cast<std::uint32_t>(slot);
-    if (token == 0) __builtin_unreachable();  // so callers need not ask
+    if (token == 0) __builtin_unreachable();  // lets the compiler drop callers' checks
     return token;
   }
   template <class Frame>
@@ -54,9 +54,9 @@ class TableSlots {
   static bool vacate(const Frame& f, std::uint32_t token, const Closed&) noexcept {
     Slot& slot = slot_of(f, token);
     if (clear(slot, f.key())) return true;
-    // acquire: another hold is this reader's now, and the writers before that hold must be seen.
-    // Pairs with the release in the clear by the other thread: slots only change by updates, so
-    // each later value continues it.
+    // acquire: this reader inherits another hold, and must see the writers that preceded that hold.
+    // Pairs with the release in the other thread's clear: slots only change by RMWs, so each later
+    // value continues the release sequence.
     slot.load(acquire);
     return false;
   }
@@ -76,7 +76,7 @@ class TableSlots {
     const auto vacated = [&f](std::uint64_t v) { return (v & ~Table::kRevokerSleeps) != f.key(); };
     return P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
       before_wait();
-      // seq_cst: the scan's loads are a hint. As an acquire it pairs with clear.
+      // seq_cst: the scan's loads are only hints. As an acquire it pairs with clear.
       return W::until(table.slots[i], seq_cst, Table::kRevokerSleeps, kRevokerChannel, deadline,
                       vacated);
     });
@@ -120,12 +120,12 @@ class TableSlots {
   // Empties the slot if it names the lock; wakes a revoker that sleeps there.
   static bool clear(Slot& slot, std::uint64_t key) noexcept {
     std::uint64_t seen = key;
-    // release: the reader's critical section; pairs with the seq_cst re-read in wait.
+    // release: publishes the reader's critical section; pairs with the seq_cst re-read in wait.
     if (slot.compare_exchange(seen, 0, release)) [[likely]]
       return true;
     if (seen != (key | Table::kRevokerSleeps)) return false;
     if (!slot.compare_exchange(seen, 0, release)) return false;  // another thread released it
-    W::wake(&slot, kRevokerChannel);  // the slot, not the lock: that may be gone
+    W::wake(&slot, kRevokerChannel);  // the slot, not the lock, which may no longer exist
     return true;
   }
 };

@@ -1,8 +1,8 @@
-// Stacks of nodes that a thread has in stock, and the batches that it gives to other threads.
+// Stacks of nodes that a thread keeps in reserve, and the batches that it gives to other threads.
 //
-// Fork: a child's copy of a thread's memory is that of one moment between two of its stores. So a
-//   node leaves one stack before it enters another, and the stores stay in this order
-//   (signal_fence): in a child a node may be lost, but it is never in two stacks.
+// Fork: a child's copy of a thread's memory is a snapshot between two of its stores. So a node
+//   leaves one stack before it enters another, and the stores stay in this order (signal_fence): a
+//   child may leak a node, but never has it in two stacks.
 #pragma once
 
 #include <concepts>
@@ -15,11 +15,11 @@ namespace lockswap {
 
 template <class T>
 concept PooledNode = requires(T& node, const T& glimpse) {
-  // The pools', while the node is in one of them.
+  // Links that belong to the pools while the node is in one of them.
   requires std::same_as<decltype(node.below), T*>;
   requires std::same_as<decltype(node.batch), T*>;
-  // Whether a thread still looks at a node that no walk can meet any more, by a pin that it took in
-  // a walk. acquire: what that thread did before it let go.
+  // Returns whether a thread still accesses a node that no walk can reach any more, thanks to a pin
+  // that it took during a walk. acquire: pairs with the release by which that thread unpins it.
   { glimpse.pinned() } -> std::same_as<bool>;
 };
 
@@ -27,7 +27,7 @@ concept PooledNode = requires(T& node, const T& glimpse) {
 template <class T>
 struct NodeStack {
   T* top = nullptr;
-  std::uint32_t count = 0;  // of nodes; in the stack of a thread that has ended it may be wrong
+  std::uint32_t count = 0;  // number of nodes; may be wrong for a thread that a fork has ended
 
   bool empty() const noexcept { return top == nullptr; }
   // The stack must not be empty.
@@ -56,22 +56,22 @@ struct NodeStack {
   }
 };
 
-// Batches of kN nodes each, of which some thread had too many. Shared by all threads.
+// Batches of kN nodes each, from threads that had too many. Shared by all threads.
 template <Platform P, PooledNode T, std::uint32_t kN>
 class SpareBatches {
   using Stack = NodeStack<T>;
 
  public:
-  // From a stack that has kN nodes or more.
+  // Adds a batch from a stack, which must have at least kN nodes.
   void put(Stack& from) noexcept {
     Stack batch;
     for (std::uint32_t i = 0; i < kN; ++i)
       from.move_one_to(batch);
     push(batch.top, batch.top);
   }
-  // Returns false if there is none. All batches are taken and the others put back, so that no batch
-  // is looked at which another thread may have taken meanwhile. A thread that comes in between
-  // finds none.
+  // Moves a batch to a stack. Returns false if there is none. Takes the whole list and puts the
+  // rest back, so that it never reads a batch that another thread may have taken meanwhile. A
+  // thread that comes in between finds none.
   bool take(Stack& to) noexcept {
     if (first_.load(relaxed) == 0) return false;                      // relaxed: a hint
     auto* first = reinterpret_cast<T*>(first_.exchange(0, acquire));  // acquire: pairs with push
@@ -93,7 +93,7 @@ class SpareBatches {
     std::uint64_t head = first_.load(relaxed);
     do {
       last->batch = reinterpret_cast<T*>(head);
-      // release: the batch, and that its nodes are ready; pairs with take.
+      // release: publishes the batch, and that its nodes are ready; pairs with take.
     } while (!first_.compare_exchange(head, reinterpret_cast<std::uintptr_t>(first), release));
   }
 

@@ -1,36 +1,36 @@
-// Pools: nodes for lock-less lists, from a thread's own supply.
+// Pools of nodes for lock-free lists, from which each thread has its own supply.
 //
-// Paper: as epoch.h, section 4.4.
-// Idea: a thread takes nodes from its `ready` pool. The nodes that it takes out of lists go to
+// Paper: the one of epoch.h, section 4.4.
+// Idea: a thread takes nodes from its `ready` pool. The nodes that it removes from lists go to
 //   `open`. When `ready` is empty, or `open` is large, `open` becomes a closed period; when that is
 //   over, its nodes are ready.
 //
 //     a node goes              when
 //     ready  -> a list         the thread acquires (take, take_ready)
-//     a list -> open           the thread has taken it out (retire)
+//     a list -> open           the thread has removed it (retire)
 //     open   -> closed         the last period is over, and nodes are needed (recycle)
 //     closed -> ready          the period is over; a pinned node goes back to open
 //     ready  -> spare          the thread has more than 2 kN ready nodes
 //     spare  -> ready          the thread has too few
 //
-// State, a thread: three stacks of nodes (node_stack.h), and the period of `closed`. All threads:
-//   `spare`, batches of kN nodes.
+// State: each thread has three stacks of nodes (node_stack.h), and the period of `closed`. All
+//   threads share `spare`, which contains batches of kN nodes.
 // Invariants: a node is in one stack, or in one list, or held. No walk that began after the period
-//   of `closed` meets a node there. Nobody looks at a node in `ready` or `spare`.
-// Cost: take and give are a pop and a push. Once in some kN takes, or retirements: a look at each
-//   other thread.
-// Space: kN nodes a thread at the start. A pool that gets ready with less than kN/2 is filled up to
-//   kN, from `spare` or by mapping; of one with more than 2 kN, batches go to `spare` until it has
-//   less. No more than 2 kN wait in `open` for a thread to run out of ready ones: its own nodes may
-//   always come straight back, while it takes out those of others. While a period is not over,
-//   take() maps more nodes: at most as many as are taken out of lists while the slowest walk lasts.
-//   If a thread is stopped in a walk, that number grows; PoolCounts show it.
+//   of `closed` meets a node there. Nobody reads a node in `ready` or `spare`.
+// Cost: take and give are a pop and a push. About once in kN takes, or retirements, a thread checks
+//   each other thread.
+// Space: a thread starts with kN nodes. If recycling leaves fewer than kN/2 in `ready`, it is
+//   filled up to kN, from `spare` or by mapping; if it leaves more than 2 kN, batches go to `spare`
+//   until there are fewer. `open` is also recycled at 2 kN nodes, since a thread may never run out
+//   of ready ones: its own may always come straight back, while it removes those of others. While a
+//   period is not over, take() maps more nodes, at most as many as are removed during the slowest
+//   walk. If a thread is preempted or stopped in a walk that number grows: see PoolCounts.
 // Deviations: the allocator never waits. A trimmed node goes to other threads, not to the system:
 //   its memory stays a node for ever, so a late wake of its address does no harm.
 // Pins: a node with a sleeper is kept until the sleeper has seen that it may go on. Pins are only
-//   taken in walks, so after a period there are no new ones.
-// Threads: a thread's supply is a block that the next thread takes over. In a forked child the one
-//   thread hands on those of the others (forked()).
+//   taken during walks, so after a period there are no new ones.
+// Threads: a thread's supply is a block that the next thread takes over. In a forked child the
+//   forking thread frees the other threads' supplies for new ones (forked()).
 #pragma once
 
 #include <cstdint>
@@ -45,9 +45,9 @@ namespace lockswap {
 
 // Counts over all pools of a process, each a racy snapshot.
 struct PoolCounts {
-  std::uint64_t nodes;     // that were mapped
-  std::uint64_t growths;   // how often more had to be mapped, beside each thread's first
-  std::uint64_t blocked;   // of those: because a walk took so long
+  std::uint64_t nodes;     // nodes that were mapped
+  std::uint64_t growths;   // how often more were mapped, in addition to each thread's first
+  std::uint64_t blocked;   // growths because a walk took so long
   std::uint64_t supplies;  // threads' supplies, in use or waiting for a thread
 };
 
@@ -60,15 +60,15 @@ class Pools {
     alignas(64) Stack ready;
     Stack open;
     Stack closed;
-    Period<P> period;               // of closed
+    Period<P> period;               // the period of `closed`
     std::uint32_t enough = 2 * kN;  // when this many are in `open`, they are checked
   };
 
-  // The calling thread's, or nullptr.
+  // Returns the calling thread's supply, or nullptr.
   static Supply* mine() noexcept { return local().supply; }
 
-  // The calling thread's supply, made if there is none. The thread has it until it exits, or, where
-  // no exit hook can be had, until this object ends.
+  // The calling thread's supply, created if there is none. The thread keeps it until it exits, or
+  // until this object is destroyed if no exit hook can be had.
   class Lease {
    public:
     Lease() noexcept : supply_(mine()) {
@@ -93,38 +93,38 @@ class Pools {
 
   static Epochs<P>& epochs() noexcept { return shared().epochs; }
 
-  // A node that nobody else knows; nullptr if there is no memory. Not in a walk. Never waits.
+  // Returns a new node, or nullptr if there is no memory. Not to be called in a walk. Never waits.
   static T* take(Supply& me) noexcept {
     recycle_if_many(me);
     if (me.ready.empty() && !refill(me)) return nullptr;
     return take_ready(me);
   }
-  // The same if one is at hand, else nullptr.
+  // Returns a ready node, or nullptr if there is none.
   static T* take_ready(Supply& me) noexcept {
     if (me.ready.empty()) return nullptr;
     T* n = me.ready.pop();
     P::permit(n);
     return n;
   }
-  // Back from take(), if no other thread can have seen it.
+  // Gives back a node from take() that no other thread can have seen.
   static void give(Supply& me, T* n) noexcept {
     P::forbid(n);
     me.ready.push(n);
   }
-  // The calling thread has taken it out of a list.
+  // Called by the thread that has removed the node from a list.
   static void retire(Supply& me, T* n) noexcept { me.open.push(n); }
-  // Called by a thread that retires without taking. Not in a walk. Never waits.
+  // Called by a thread that retires without taking, but not during a walk. Never waits.
   static void recycle_if_many(Supply& me) noexcept {
     if (me.open.count > me.enough) [[unlikely]]
       recycle_and_trim(me);
   }
 
-  // Called in a forked child, by the thread that is left, before or at its next use: the other
-  // threads' supplies wait for new threads. Their walks are over.
+  // Called in a forked child, by its only thread, before or at its next use. The other threads'
+  // supplies become free for new threads. Their walks are over.
   static void forked() noexcept {
     Supply* me = mine();
     const std::uint64_t here = P::process();
-    // relaxed: what other threads did before the fork is handed on by it.
+    // relaxed: fork() makes visible what other threads did before it.
     if (me != nullptr) me->process.store(here, relaxed);
     for (Walker<P>* w = epochs().first(); w != nullptr; w = w->next) {
       const std::uint64_t of = w->process.load(relaxed);
@@ -140,7 +140,7 @@ class Pools {
   static PoolCounts counts() noexcept {
     const Shared& s = shared();
     PoolCounts c{};
-    // relaxed: counts
+    // relaxed: statistics; they order nothing
     c.nodes = s.mapped.load(relaxed);
     c.growths = s.growths.load(relaxed);
     c.blocked = s.blocked.load(relaxed);
@@ -159,7 +159,7 @@ class Pools {
   };
   struct Local {
     Supply* supply = nullptr;
-    bool kept = false;  // the exit hook gives it back
+    bool kept = false;  // until the exit hook gives it back
   };
   struct Block {  // what a new thread gets
     Supply supply;
@@ -169,7 +169,7 @@ class Pools {
   static Shared& shared() noexcept { return P::template global<Shared>(); }
   static Local& local() noexcept { return P::template local<Local>(); }
 
-  // --- ready is empty
+  // --- when `ready` is empty
   [[gnu::noinline]] static bool refill(Supply& me) noexcept {
     recycle_and_trim(me);
     if (me.ready.count >= (kN + 1) / 2) return true;
@@ -178,19 +178,19 @@ class Pools {
   }
   [[gnu::noinline]] static void recycle_and_trim(Supply& me) noexcept {
     recycle(me);
-    // If a walk lasts, the next check comes when that many more nodes were retired.
+    // If a walk takes long, the next check comes when that many more nodes have been retired.
     me.enough = me.open.count + 2 * kN;
     if (me.ready.count <= 2 * kN) return;
     while (me.ready.count >= 2 * kN)
       shared().spare.put(me.ready);
   }
 
-  // The nodes that were retired before the last period's end are ready, when no walk is that old.
+  // Makes the closed period's nodes ready if no walk is that old. If none is closed, closes one.
   static void recycle(Supply& me) noexcept {
     if (me.closed.empty()) {
       if (me.open.empty()) return;
-      // For a moment the nodes are in no stack. The period is set first, so that no node is in a
-      // period that ended before.
+      // A fork here leaks the nodes, which are in no stack. The period is set first, so that no
+      // node is in a period that ended before.
       me.period = epochs().close();
       signal_fence();
       const Stack all = me.open;
@@ -207,12 +207,12 @@ class Pools {
     }
   }
 
-  // Maps nodes, up to kN in the stack.
+  // Maps as many nodes as the stack lacks to kN.
   static bool grow(Stack& s, bool blocked) noexcept {
     const std::uint32_t n = kN - s.count;
     auto* nodes = static_cast<T*>(P::map(n * sizeof(T)));
     if (nodes == nullptr) return false;
-    shared().growths.fetch_add(1, relaxed);  // relaxed, both: counts
+    shared().growths.fetch_add(1, relaxed);  // relaxed, both: statistics
     if (blocked) shared().blocked.fetch_add(1, relaxed);
     add_nodes(s, nodes, n);
     return true;
@@ -223,7 +223,7 @@ class Pools {
       P::forbid(node);
       s.push(node);
     }
-    shared().mapped.fetch_add(n, relaxed);  // relaxed: a count
+    shared().mapped.fetch_add(n, relaxed);  // relaxed: a statistic
   }
 
   // --- threads
@@ -238,7 +238,7 @@ class Pools {
     const std::uint64_t here = P::process();
     for (Walker<P>* w = epochs().first(); w != nullptr; w = w->next) {
       std::uint64_t free = 0;
-      // acquire: pairs with detach() and forked(): the stacks.
+      // acquire: makes the stacks visible; pairs with detach() and forked().
       if (w->process.load(relaxed) == 0 && w->process.compare_exchange(free, here, acquire)) {
         return static_cast<Supply*>(w);
       }
@@ -258,7 +258,7 @@ class Pools {
     Local& l = local();
     Supply* s = l.supply;
     l = {};
-    s->process.store(0, release);  // pairs with adopt(): the stacks
+    s->process.store(0, release);  // publishes the stacks; pairs with adopt()
   }
   static void at_thread_exit() noexcept {
     if (mine() != nullptr) detach();

@@ -1,4 +1,4 @@
-// Wait policy `park`: spin for a moment, then sleep in the kernel. The default.
+// Wait policy `park`, the default: spin for a moment, then sleep in the kernel.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ template <Platform P>
 struct Park {
   static constexpr bool kParks = true;
 
-  // Out of line: callers look first, and their hot paths stay small. What does the waiting is
-  // compiled once for all predicates: a look by a call costs less than the pause after it.
+  // Out of line: callers check first, and their hot paths stay small. The code that waits is
+  // compiled once for all predicates, since calling one costs less than the pause that follows.
   template <class A, class Pred>
   [[gnu::noinline]] static bool until(A& atom, Order order, typename A::value_type flag,
                                       std::uint32_t channel, const Deadline* deadline,
                                       Pred pred) noexcept {
     return wait<A>(atom, order, flag, channel, deadline, pred);
   }
-  // Returns false if it has not come yet, and the thread has spun for long enough.
+  // Returns true once pred holds, or false if the thread has spun for long enough.
   template <class A>
   static bool spin(A& atom, Order order, PredicateOn<A> pred) noexcept {
     for (typename P::Spins spins(&atom); spins.more(); P::relax()) {
@@ -48,9 +48,9 @@ struct Park {
       typename A::value_type v = atom.load(order);
       if (pred(v)) return true;
       if (flag != 0) {
-        // Also when another sleeper has set the flag. release: a thread that changes the atom next,
-        // and a thread that reads that change, also sees what this thread did before it slept
-        // (PF-T: that it took a ticket).
+        // Even if another sleeper has set the flag already. release: the next thread that changes
+        // the atom, and a thread that reads that change, also see what this thread did before it
+        // slept (in PF-T, that it took a ticket).
         if (!atom.compare_exchange(v, v | flag, release)) continue;
         v |= flag;
       }

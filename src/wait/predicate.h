@@ -1,5 +1,5 @@
-// What a thread waits for: a predicate on an atom's value. The wait policies take it by reference,
-// so they are compiled once for each size of atom and not once for each predicate.
+// What a thread waits for, as a predicate on an atom's value. The wait policies take it by
+// reference, so they are compiled once per size of atom and not once per predicate.
 #pragma once
 
 #include "platform/function_ref.h"

@@ -1,4 +1,4 @@
-// Wait policy `spin`: polls until the condition holds. It is right when each thread has a
+// Wait policy `spin`: polls until the condition holds. It suits programs in which each thread has a
 // processor of its own.
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace lockswap {
 
-// A WaitPolicy (wait/concept.h). Pauses::pause() says what a thread does between two looks.
+// A WaitPolicy (wait/concept.h). Pauses::pause() says what a thread does between two polls.
 template <Platform P, class Pauses>
 struct Busy {
   static constexpr bool kParks = false;
 
-  // Out of line: callers look first, and their hot paths stay small. What does the waiting is
+  // Out of line: callers check first, and their hot paths stay small. The code that waits is
   // compiled once for all predicates, as in park.h.
   template <class A, class Pred>
   [[gnu::noinline]] static bool until(A& atom, Order order, typename A::value_type, std::uint32_t,

@@ -1,5 +1,5 @@
-// The wait policies `spin` and `yield` as one type: they differ only in a pause between two looks,
-// and a process has one wait policy. So the library has the code of each lock once for both.
+// The wait policies `spin` and `yield` as one type: they differ only in the pause between two
+// polls, and a process has one wait policy. So the library has one copy of each lock for both.
 #pragma once
 
 #include "platform/pause.h"

@@ -1,4 +1,4 @@
-// Wait policy `yield`: polls, and yields the processor in between.
+// Wait policy `yield`: polls, and yields the processor between two polls.
 #pragma once
 
 #include "wait/spin.h"

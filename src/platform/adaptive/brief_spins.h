@@ -1,13 +1,13 @@
-// How long a thread that waits for a condition spins before it sleeps, where no long spin pays
+// How long a thread that waits for a condition spins before it sleeps, if no long spin pays
 // (event_spins.h) or other threads wait as well: for kPauses, which takes about a microsecond.
 //
-// Where producers and consumers keep two processors busy, what a thread waits for often comes while
-// it would still be falling asleep. The sleep and its wake-up take several times as long as the
-// spin, so it pays if one in eight succeeds. That is learned, by the condition variable's address.
-// Where fewer succeed, only one wait in kSeldom spins, to notice when times change. Nobody spins on
-// one processor.
+// If producers and consumers keep two processors busy, the condition often comes while a waiting
+// thread would still be falling asleep. The sleep and its wake-up take several times as long as the
+// spin, so spinning pays if one spin in eight succeeds. The share of successes is learned per
+// address of a condition variable. If fewer succeed, only one wait in kSeldom spins, to notice when
+// the load changes. Nobody spins on one processor.
 //
-// Updates that two threads make at once may be lost: they decide nothing but times.
+// Two threads' concurrent stores may overwrite each other, which affects timing only.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 
 namespace lockswap {
 
-// One for each wait. It begins() or the thread is to sleep at once; while more() the thread pauses
-// and polls, and it calls succeeded() if that was enough.
+// One for each wait. If begins() returns false the thread is to sleep at once. While more() returns
+// true it pauses and polls, and it calls succeeded() if the condition came.
 class BriefSpins {
  public:
   static constexpr std::uint32_t kPauses = 50;
@@ -34,7 +34,7 @@ class BriefSpins {
   BriefSpins(const BriefSpins&) = delete;
   BriefSpins& operator=(const BriefSpins&) = delete;
 
-  // May be asked once.
+  // May be called once.
   bool begins() noexcept {
     if (Spins::most() == 0) return false;
     const std::uint32_t v = cell_.load(relaxed);  // relaxed, here and below: see the head
@@ -50,14 +50,13 @@ class BriefSpins {
   void succeeded() noexcept { succeeded_ = true; }
   void sleeps() const noexcept {}
 
-  // For tests: forgets what a condition variable, or another one that has the same cell, has
-  // taught.
+  // For tests: forgets the cell of a condition variable, which others may share.
   static void forget(const void* at) noexcept { cells_[at].store(0, relaxed); }
 
  private:
   using Cell = NativeAtomic<std::uint16_t>;
-  // A cell: which turn of kSeldom it is (8 bits), and the share of spins that succeeded, in 1/255
-  // (8), which follows what is new by an eighth.
+  // A cell contains a counter modulo kSeldom (8 bits), and the share of spins that succeeded, in
+  // units of 1/255 (8), which moves by an eighth of the difference with each spin.
   static constexpr std::uint32_t kMostRate = 255, kLeastRate = 32;
   static std::uint32_t turn_in(std::uint32_t v) noexcept { return v >> 8; }
   static std::uint32_t rate_in(std::uint32_t v) noexcept { return v & kMostRate; }
@@ -68,7 +67,7 @@ class BriefSpins {
     const std::uint32_t rate = rate_in(cell_.load(relaxed));
     const std::uint32_t next =
         succeeded_ ? rate + (kMostRate - rate + 7) / 8 : rate - (rate + 7) / 8;
-    // Where all spins succeed there is nothing to learn, and the line stays shared.
+    // If all spins succeed there is nothing to learn, and the cache line stays shared.
     if (next != rate || !succeeded_) store(1, next);
   }
 

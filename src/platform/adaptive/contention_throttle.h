@@ -1,24 +1,23 @@
-// Whether one running thread alone gets more done at a lock than several do. Where threads do next
-// to nothing but lock and release, each update waits for a cache line that another processor has
-// just had, and a thread that has the line to itself does several times what all of them do.
+// Learns whether one running thread alone gets more done at a lock than several do. If threads do
+// little besides locking and unlocking, each atomic RMW waits for a cache line that another
+// processor has just used, and one thread that keeps the line does several times what they all do.
 //
-// So both are tried now and then, at locks that threads often find taken: for kPhase as usual, and
-// for kPhase in which each thread that finds the lock taken backs off, so that the running ones
-// become fewer until none is in another's way. Releases are counted meanwhile. A trial in which one
-// thread alone made an eighth more raises the lock's score, any other one lowers it. While the
-// score is kFaster or more, contention is throttled: threads that find the lock taken back off.
-// Nothing has to be known about what threads do inside and outside of the lock.
+// So both are tried now and then, at locks that threads often find taken: for one kPhase unchanged,
+// and for another kPhase with every thread that finds the lock taken backing off, so that fewer and
+// fewer threads run until none gets in another's way. Releases are counted meanwhile. A trial in
+// which one thread alone made an eighth more raises the lock's score, any other one lowers it.
+// While the score is kFaster or more, contention is throttled: threads that find the lock taken
+// back off. Nothing has to be known about what threads do inside and outside of the lock.
 //
 // They sleep for kSleep, and for longer if they are so many that they would come back too often.
 // The score decays when contention does.
 //
-// One trial is under way in the process, and begins kPeriod after the last one at the earliest; at
-// a lock whose score is the lowest or the highest, in one of kSeldom periods. The lock's word has a
-// bit that says that releases are to be counted, which takes them through the slow path; the first
-// one that is not counted clears it. Nobody backs off where nobody spins (spins.h): on one
-// processor one thread is alone anyway.
+// At most one trial runs per process, at least kPeriod after the previous one. A lock whose score
+// is at either limit is only tried once every kSeldom periods. A bit in the lock's word sends
+// releases through the slow path so that they are counted; the first release that is not counted
+// clears it. Nobody backs off where nobody spins (spins.h): one processor runs one thread anyway.
 //
-// Updates that two threads make at once may be lost: they decide nothing but times.
+// Two threads' concurrent stores may overwrite each other, which affects timing only.
 #pragma once
 
 #include <algorithm>
@@ -42,17 +41,17 @@ class TriesThrottling {
  public:
   static constexpr std::uint64_t kSleep = 30'000;   // nanoseconds; the kernel adds some 50 us
   static constexpr std::uint64_t kPhase = 250'000;  // nanoseconds
-  // Before a trial where threads back off: they come back, and learn again how long to spin.
+  // Lead-in to a trial at a lock that is throttled: threads return and relearn their spin time.
   static constexpr std::uint64_t kRecovery = 1'000'000;
   static constexpr std::uint64_t kPeriod = 1u << 25;  // nanoseconds: 34 ms
   static constexpr std::uint32_t kSeldom = 8;
-  // How often threads must find a lock taken in a period for a trial to be worth while; the second
-  // number, while contention is throttled.
+  // How often threads must find a lock taken in a period for a trial to be worth while: kWarm while
+  // contention is throttled, kHot otherwise.
   static constexpr std::uint32_t kHot = 64, kWarm = 8;
   static constexpr std::uint32_t kBatch = 16;  // releases that a thread counts at once
-  // Releases in a phase: with fewer, chance would decide, and what is done in the lock.
+  // Least releases in a phase: with fewer, noise and the critical section's length would decide.
   static constexpr std::uint64_t kEnough = 16 * kBatch;
-  // Releases in a phase: more than any has, of some 5 ns each and some milliseconds.
+  // An upper bound: a phase lasts a few milliseconds, and a release takes at least 5 ns.
   static constexpr std::uint64_t kMostCounted = 1 << 21;
 
   struct Advice {
@@ -60,7 +59,7 @@ class TriesThrottling {
     bool counts = false;      // releases are to be counted from now on
   };
 
-  // Asked by a thread that has found the lock taken.
+  // Called by a thread that has found the lock taken.
   static Advice advise(const void* word) noexcept {
     if (Spins::most() == 0) return {};
     Cell& cell = cells_[word];
@@ -88,15 +87,15 @@ class TriesThrottling {
   static bool counted(const void* word) noexcept {
     if (word_.load(relaxed) != word) return false;
     if (++per_thread<Batch>.releases % kBatch != 0) return true;
-    // Phases end where threads find the lock taken, and look at the clock. Where none does any
-    // more a release ends the trial. It has not waited, so it looks at none.
+    // Phases end when a thread finds the lock taken, and reads the clock. If no thread does any
+    // more, a release ends the trial. That thread hasn't waited, so it doesn't read the clock.
     if (count_.fetch_add(kBatch, relaxed) < kMostCounted) return true;
     forget_trial();
     return false;
   }
 
   static void forget_trial() noexcept { word_.store(nullptr, relaxed); }
-  // For tests: forgets what was learned about a word, which may be about another one's as well.
+  // For tests: forgets the cell of this word, which other locks may share.
   static void forget(const void* word) noexcept {
     cells_[word].store(0, relaxed);
     state_.store(0, relaxed);
@@ -109,9 +108,9 @@ class TriesThrottling {
   };
   using Cell = NativeAtomic<std::uint64_t>;
   static constexpr std::uint32_t kMostFound = 0xffff;
-  // A cell: the period (32 bits), how many threads found the lock taken in it (16), how often the
-  // sleep is doubled (8), the score (8): up by one for each trial that says that one alone is
-  // faster, else down.
+  // A cell contains the period (32 bits), how many threads found the lock taken in it (16), how
+  // often the sleep is doubled (8), and the score (8), which goes up by one for each trial in which
+  // one thread alone was faster, and down for others.
   struct Known {
     explicit Known(std::uint64_t v) noexcept
         : period(v >> 32),
@@ -151,12 +150,12 @@ class TriesThrottling {
     return static_cast<std::uint32_t>(Clock::nearly_now() / kPeriod);
   }
 
-  // --- the trial. Its state: since when it has been in the phase, and which that is.
+  // --- the trial. Its state is the phase and the phase's start time.
   static constexpr std::uint64_t kRecovering = 0, kTogether = 1, kAlone = 2;
   static std::uint64_t since_in(std::uint64_t state) noexcept { return state >> 2; }
   static std::uint64_t phase_in(std::uint64_t state) noexcept { return state & 3; }
 
-  // Returns false if the last one was just now, or another thread was faster.
+  // Returns false if the last trial was too recent, or another thread has begun one first.
   static bool begin(const void* word) noexcept {
     std::uint64_t state = state_.load(relaxed);
     const std::uint64_t now = Clock::now();
@@ -166,10 +165,10 @@ class TriesThrottling {
     word_.store(word, relaxed);
     return true;
   }
-  // Returns how long the calling thread sleeps. It begins the next phase, or ends the trial, if it
-  // is time.
+  // Begins the next phase, or ends the trial, if it is time. Returns how long the calling thread is
+  // to sleep.
   static std::uint64_t go_on(const void* word, Cell& cell) noexcept {
-    // Before the clock: a phase begins before now, or the compare-exchange fails.
+    // Loaded before the clock is read, so that `since` <= now or the compare-exchange fails.
     std::uint64_t state = state_.load(relaxed);
     const std::uint64_t now = Clock::now(), since = since_in(state), phase = phase_in(state);
     const std::uint64_t passed = now > since ? now - since : 0;  // clocks may differ a little
@@ -177,13 +176,13 @@ class TriesThrottling {
     const std::uint64_t comes_back = known.sleep() != 0 ? 2 * known.sleep() + kRecovery : 0;
     const std::uint64_t lasts = phase == kRecovering ? comes_back : kPhase;
     if (passed < lasts) return phase == kAlone ? lasts - passed : 0;
-    if (phase > kAlone) return 0;  // it is over
-    // One thread does what follows.
+    if (phase > kAlone) return 0;  // the trial is over
+    // Only one thread gets past this.
     if (!state_.compare_exchange(state, now << 2 | (phase + 1), relaxed)) return 0;
     const std::uint64_t count = count_.exchange(0, relaxed);
     if (word_.load(relaxed) != word) return 0;  // another lock's trial
     if (phase == kRecovering) return 0;
-    // Where nobody came for that long the lock is no longer contended.
+    // If nobody found the lock taken for that long, it is no longer contended.
     const bool says_nothing = passed > 3 * kPhase;
     if (!says_nothing && phase == kTogether) {
       together_.store(count * kPhase / passed, relaxed);
@@ -198,9 +197,9 @@ class TriesThrottling {
     return 0;
   }
 
-  static inline constinit NativeAtomic<const void*> word_{};  // of the trial's lock
+  static inline constinit NativeAtomic<const void*> word_{};  // the word of the lock under trial
   static inline constinit NativeAtomic<std::uint64_t> state_{};
-  static inline constinit NativeAtomic<std::uint64_t> together_{};  // releases in that phase
+  static inline constinit NativeAtomic<std::uint64_t> together_{};  // releases in phase kTogether
   alignas(64) static inline constinit NativeAtomic<std::uint64_t> count_{};
   static inline constinit AddressTable<Cell> cells_{};
 };

@@ -1,29 +1,29 @@
 // How long a thread that waits for a condition spins before it sleeps, if it is the only waiter.
 //
 // Two threads that hand work to each other are each the other's only waiter. Through the kernel a
-// hand-off takes a sleep and a wake-up, between two running threads a fraction of a microsecond.
-// But most waits for conditions are long, and what a thread spins then is lost. So it is learned,
-// by the condition variable's address:
+// hand-off takes a sleep and a wake-up; between two running threads, a fraction of a microsecond.
+// But most waits for conditions are long, and time spent spinning on those is wasted. So spin times
+// are learned, per address of a condition variable:
 //
 // - A condition variable is hot if the last spin succeeded within kShort. Then a thread spins for
 //   kShort, the price of a sleep.
-// - It has an account of processor time. A spin that succeeds pays in what the sleep would have
-//   taken, less its own time, and one that fails is paid from it. If the account covers that, a
-//   thread spins for twice the mean wait: a thread that is interrupted leaves both sides asleep.
+// - It has a budget of processor time. A spin that succeeds adds what the sleep would have taken,
+//   less its own time, and one that fails is charged to it. If the balance allows, a thread spins
+//   for twice the mean wait, because if it stopped sooner, one preemption could put both to sleep.
 //
-// Nothing is hot by itself. A spin succeeds only if the other side is awake, and while both sleep
-// whenever the other one waits, spins fail. The kernel may also keep both on one processor, for as
-// long as one of them sleeps, and needs some ticks to part them if neither does. So there are
-// trials: for a while, all threads that are the only waiters spin for twice the mean wait, where
-// that has been short. A trial after which nothing is hot is followed by one that lasts twice as
-// long, after kPause times its own length; once they are kMostDoubled long, only the pause grows.
-// So what fails takes a twentieth of a processor at most, and soon a thousandth. Where waits are
-// long, no thread spins for more than a moment (brief_spins.h).
+// No condition variable starts out hot. A spin succeeds only if the other side is awake, and while
+// each side sleeps whenever it waits, spins fail. The kernel may also keep both on one processor as
+// long as one of them sleeps, and takes some ticks to separate them if neither does. So there are
+// trials: for a while, every sole waiter spins for twice the mean wait, where that has been short.
+// After a trial that makes nothing hot, the next one comes kPause trial lengths later and lasts
+// twice as long; after kMostDoubled doublings only the pauses grow. So unsuccessful trials take up
+// a twentieth of the time at most, and in the end less than a thousandth. Where waits are long, no
+// thread spins for more than a moment (brief_spins.h).
 //
-// A spin that lasts is counted (spinning_threads.h). Threads with real-time policies make none. No
-// spin goes on after the wait's deadline.
+// A long spin is counted (spinning_threads.h). Threads with real-time policies never spin for long.
+// No spin continues past the wait's deadline.
 //
-// Updates that two threads make at once may be lost: they decide nothing but times.
+// Two threads' concurrent stores may overwrite each other, which affects timing only.
 #pragma once
 
 #include <algorithm>
@@ -48,28 +48,28 @@ struct EventMachine {
   static bool has_real_time_policy() noexcept { return lockswap::has_real_time_policy(); }
 };
 
-// One for each wait, by a thread that is the only waiter. While more() it pauses and polls, and it
-// calls succeeded() if that was enough, or sleeps() before it sleeps. It is gone when the wait is
-// over.
+// One for each wait of a thread that is the only waiter. While more() returns true the thread
+// pauses and polls. It calls succeeded() if the condition came, or sleeps() before it sleeps, and
+// destroys this object at the end of the wait.
 template <class Machine>
 class SpinsForEvents {
  public:
-  // Nanoseconds, all of them.
-  static constexpr std::uint32_t kSleep = 4'000;  // what a sleep and its wake-up take, of two CPUs
+  // Times are in nanoseconds.
+  static constexpr std::uint32_t kSleep = 4'000;  // CPU time of a sleep and wake-up, on both CPUs
   static constexpr std::uint32_t kShort = kSleep;
   static constexpr std::uint32_t kMostDebt = 4 * kShort;
-  static constexpr std::uint32_t kRepaid = kSleep / 20;  // of a debt, by a sleep
-  static constexpr std::uint32_t kPerPause = 200;        // the longest spin, for LOCKSWAP_SPIN=1
+  static constexpr std::uint32_t kRepaid = kSleep / 20;  // the debt that each sleep cancels
+  static constexpr std::uint32_t kPerPause = 200;        // the longest spin, per LOCKSWAP_SPIN
   static constexpr std::uint32_t kLongest = 5'000'000;
-  static constexpr std::uint32_t kPausesPerLook = 32;  // at the clock
-  static constexpr std::uint32_t kSoon = 500;          // a spin that succeeds before the first look
+  static constexpr std::uint32_t kPausesPerLook = 32;  // pauses between two reads of the clock
+  static constexpr std::uint32_t kSoon = 500;          // assumed for spins without a clock read
   static constexpr std::uint32_t kSeldom = 8;          // one sleep in this many is timed
   static constexpr std::uint64_t kFirstTrial = 10'000'000;            // after the first short wait
-  static constexpr std::uint64_t kTrial = 20'000'000;                 // how long that lasts
-  static constexpr std::uint64_t kPause = 20;                         // times the trial before it
-  static constexpr std::uint32_t kMostDoubled = 4, kMostPauses = 10;  // how often each doubles
-  static constexpr std::uint64_t kMostSaved = 300'000'000;            // in an account
-  static constexpr std::uint64_t kSettle = 1'000'000;  // what is left of a trial that succeeds
+  static constexpr std::uint64_t kTrial = 20'000'000;                 // length of the first trial
+  static constexpr std::uint64_t kPause = 20;                         // pause, in trial lengths
+  static constexpr std::uint32_t kMostDoubled = 4, kMostPauses = 10;  // most doublings of each
+  static constexpr std::uint64_t kMostSaved = 300'000'000;            // largest balance
+  static constexpr std::uint64_t kSettle = 1'000'000;  // time left to a trial that succeeds
 
   explicit SpinsForEvents(const void* at) noexcept
       : cell_(cells_[at]), longest_(longest()), known_(cell_.load(relaxed)) {
@@ -83,7 +83,7 @@ class SpinsForEvents {
   SpinsForEvents& operator=(const SpinsForEvents&) = delete;
 
   bool begins() const noexcept { return plan_ != 0; }
-  // A wait with a deadline: called when the spin begins.
+  // Called when the spin begins, if the wait has a deadline.
   void ends_by(const Deadline& d) noexcept { plan_ = Machine::until(d, plan_); }
   bool more() noexcept {
     if (plan_ == 0) return false;
@@ -101,8 +101,8 @@ class SpinsForEvents {
     if (is_timed_ && begin_ == 0) begin_ = Machine::now();
   }
 
-  // For tests: forgets what a condition variable, or another one that has the same cell, has
-  // taught; and all trials as well. Returns whether it is hot.
+  // For tests: forget_cell forgets the cell of a condition variable, which others may share; forget
+  // also forgets all trials. is_hot returns whether it is hot.
   static void forget_cell(const void* at) noexcept { cells_[at].store(0, relaxed); }
   static void forget(const void* at) noexcept {
     forget_cell(at);
@@ -114,8 +114,8 @@ class SpinsForEvents {
 
  private:
   using Cell = NativeAtomic<std::uint64_t>;
-  // A cell: the account, above the debt that it may have (32 bits), the mean wait (28), whether the
-  // condition variable is hot (1), and which turn of kSeldom it is (3).
+  // A cell contains the balance plus the largest debt (32 bits), the mean wait (28), whether the
+  // condition variable is hot (1), and a counter modulo kSeldom (3).
   struct Known {
     explicit Known(std::uint64_t v) noexcept
         : account(v == 0 ? 0 : static_cast<std::int64_t>(v >> 32) - kMostDebt),
@@ -130,7 +130,7 @@ class SpinsForEvents {
       account = std::clamp<std::int64_t>(account + more, -std::int64_t{kMostDebt},
                                          static_cast<std::int64_t>(most));
     }
-    // By a quarter, so that a few waits are enough.
+    // Moves the mean by a quarter of the difference, so that it follows within a few waits.
     void waited(std::uint64_t ns) noexcept {
       ns = std::min(ns, kMostMean);
       mean = mean == 0 ? ns : ns > mean ? mean + (ns - mean) / 4 : mean - (mean - ns) / 4;
@@ -156,7 +156,7 @@ class SpinsForEvents {
     return known_.is_hot && has_credit ? std::min<std::uint64_t>(kShort, longest_) : 0;
   }
 
-  // Called at each look at the clock. Returns false if the thread has to sleep.
+  // Reads the clock. Returns false if the thread has to sleep.
   [[gnu::noinline]] bool goes_on() noexcept {
     const std::uint64_t now = Machine::now();
     if (begin_ == 0) begin_ = now - 2 * kSoon;
@@ -165,7 +165,7 @@ class SpinsForEvents {
     plan_ = 0;
     return false;
   }
-  // What follows a spin may last for hours, and others may spin meanwhile.
+  // The sleep after a spin may last for hours, and others may spin meanwhile.
   void stop() noexcept {
     if (std::exchange(counted_, false)) SpinningThreads::leave();
   }
@@ -196,7 +196,7 @@ class SpinsForEvents {
       trial_ends_.store(std::min(ends, Machine::now() + kSettle), relaxed);
     }
   }
-  // What fails in a trial that the account doesn't cover is paid by the time to the next one.
+  // The cost of a failed trial beyond the balance is recovered by delaying the next trial.
   void fails(std::uint64_t took) noexcept {
     known_.is_hot = false;
     if (trial_ends_.load(relaxed) == 0 || known_.account > 0)
@@ -207,12 +207,12 @@ class SpinsForEvents {
     if (!known_.is_hot && waits_are_short()) begins_or_ends_trial(now);
   }
 
-  // Ends one that is over.
+  // Ends a trial whose time is over.
   static void ends_trial(std::uint64_t now) noexcept {
     const std::uint64_t ends = trial_ends_.load(relaxed);
     if (ends != 0 && now >= ends) trial_ends_.store(0, relaxed);
   }
-  // The same, and begins one that is due.
+  // The same, and begins a trial that is due.
   static void begins_or_ends_trial(std::uint64_t now) noexcept {
     std::uint64_t next = next_trial_.load(relaxed);
     if (trial_ends_.load(relaxed) != 0) {
@@ -227,19 +227,19 @@ class SpinsForEvents {
     }
   }
 
-  static constexpr std::uint32_t kTry = 8;  // of the longest spin, the shortest one of a trial
+  static constexpr std::uint32_t kTry = 8;  // the shortest trial spin is the longest spin over this
 
   static inline constinit AddressTable<Cell, 256> cells_{};
-  alignas(64) static inline constinit NativeAtomic<std::uint64_t> trial_ends_{};  // 0: none
+  alignas(64) static inline constinit NativeAtomic<std::uint64_t> trial_ends_{};  // 0 if none
   static inline constinit NativeAtomic<std::uint64_t> next_trial_{};
-  static inline constinit NativeAtomic<std::uint32_t> doubled_{};  // how often both are
+  static inline constinit NativeAtomic<std::uint32_t> doubled_{};  // doublings of trial and pause
 
   Cell& cell_;
   const std::uint64_t longest_;
   Known known_;
-  std::uint64_t plan_ = 0;   // how long it spins at most
-  std::uint64_t begin_ = 0;  // of the wait; 0: not known
-  std::uint64_t took_ = 0;   // at the last look at the clock
+  std::uint64_t plan_ = 0;   // longest time to spin
+  std::uint64_t begin_ = 0;  // when the wait began, or 0 if not known
+  std::uint64_t took_ = 0;   // time since then, at the last read of the clock
   std::uint32_t pauses_ = 0;
   bool counted_ = false;
   bool succeeded_ = false;
@@ -247,8 +247,8 @@ class SpinsForEvents {
   bool is_timed_ = false;
 };
 
-// The same, and a brief spin if no other one begins (brief_spins.h). If that succeeds, the
-// condition variable is hot as well.
+// The same, with a brief spin (brief_spins.h) if no long one begins. If that succeeds, the
+// condition variable becomes hot as well.
 class EventSpins {
  public:
   explicit EventSpins(const void* at) noexcept

@@ -1,10 +1,10 @@
-// Limits how often a try that fails at a reserved lock is counted: once in kEach at a word, however
-// often threads try. So a thread that polls takes no lock from one that is about to run, and a lock
-// with 15 failed tries has been reserved for more than two tenths of a second.
+// Limits how often a trylock that fails because the lock is reserved is counted: once in kEach per
+// word, however often threads try. So a thread that polls takes no lock from one that is about to
+// run, and a lock with 15 failed tries has been reserved for more than two tenths of a second.
 //
-// The time of the last one that counted stands in a table, beside a part of the address. Locks that
-// share a cell and are reserved at the same time count more failed tries, never fewer, so that
-// tries don't fail for ever.
+// A table records the time of the last failed try that counted, together with a part of the lock's
+// address. Locks that share a cell and are reserved at the same time count more failed tries, never
+// fewer, so that tries don't fail for ever.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ class FailedTries {
  public:
   static constexpr std::uint64_t kEach = 1 << 24;  // nanoseconds: 17 ms
 
-  // Asked by a try that has found the lock reserved.
+  // Called by a trylock that has found the lock reserved.
   static bool should_count(const void* at) noexcept {
     const std::uint32_t now = mark_of(at);
-    // relaxed, both: they decide nothing but times; of two threads both may count.
+    // relaxed, both: they affect timing only; if two threads come at once, both may count.
     NativeAtomic<std::uint32_t>& last = cells_[at];
     if (last.load(relaxed) == now) return false;
     last.store(now, relaxed);

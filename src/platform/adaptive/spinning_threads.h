@@ -1,5 +1,5 @@
-// How many threads of the process spin for long: not more than the processors that are left beside
-// the thread that they wait for.
+// Limits how many threads of the process spin for a long time: to the processors that are left
+// when the thread that they wait for has one.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace lockswap {
 
 class SpinningThreads {
  public:
-  // May be called by any thread, one at a time. relaxed: threads that come meanwhile go by either
-  // value.
+  // May be called by any thread, one at a time. relaxed: it does not matter whether threads that
+  // spin meanwhile use the old or the new value.
   static void adapt(const Processors& p) noexcept {
     beside_.store(std::max<std::uint32_t>(p.whole(), 2) - 1, relaxed);
   }
 
-  // Returns false if enough threads spin already; otherwise the thread must leave. relaxed, all:
-  // nothing is handed on.
+  // Returns false if enough threads spin already; otherwise the thread must leave() later. All
+  // relaxed: nothing is published by it.
   static bool enter() noexcept {
     const std::uint64_t mark = Process::mark() & ~kCount;
     std::uint64_t v = spinning_.load(relaxed);
@@ -35,13 +35,13 @@ class SpinningThreads {
     while (count_in(v, mark) != 0 && !spinning_.compare_exchange(v, v - 1, relaxed)) {}
   }
 
-  // For tests: returns how many there are.
+  // For tests: returns how many threads spin.
   static std::uint32_t count() noexcept {
     return count_in(spinning_.load(relaxed), Process::mark() & ~kCount);
   }
 
  private:
-  // The count, below the mark of the process: a child begins with none.
+  // The count is in the bits below the mark of the process, so that a child begins with none.
   static constexpr std::uint64_t kCount = (1u << 16) - 1;
   static std::uint32_t count_in(std::uint64_t v, std::uint64_t mark) noexcept {
     return (v & ~kCount) == mark ? static_cast<std::uint32_t>(v & kCount) : 0;

@@ -1,18 +1,18 @@
-// How long a waiting thread spins before it sleeps: by how often spinning has succeeded at that
-// word lately, and only while a processor is left for it.
+// How long a waiting thread spins before it sleeps. That depends on how often spinning at that word
+// has succeeded lately, and on whether a processor is left for it.
 //
-// Learned by the word's address: the share of spins that succeeded, and after how many pauses they
-// did. Where at least one in eight does, a thread spins for kUsual pauses, or for twice the mean of
-// those that succeeded, up to LOCKSWAP_SPIN. So long holds and slow hand-offs teach long spins.
-// Where fewer do, it spins for kFewest, and now and then for the whole budget, because times
+// The share of spins that succeeded, and after how many pauses, is learned per address. If at least
+// one in eight succeeds, a thread spins for kUsual pauses, or for twice the mean of the successful
+// spins, up to LOCKSWAP_SPIN. So long holds and slow hand-offs lead to long spins. If fewer
+// succeed, it spins for kFewest, and now and then for the whole budget, because the load may
 // change. Nobody spins on one processor.
 //
 // The processors may change while the program runs: rereading.h.
 //
-// A spin that lasts is counted (spinning_threads.h). Short ones are not, as the count is a word
-// that all of them write to.
+// A long spin is counted (spinning_threads.h). Short ones are not, because all of them would write
+// to that one counter.
 //
-// Updates that two threads make at once may be lost: they decide nothing but times.
+// Two threads' concurrent stores may overwrite each other, which affects timing only.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +25,13 @@
 
 namespace lockswap {
 
-// A thread's spin at a word: while more(), it pauses and polls. It calls succeeded() if that was
-// enough.
+// A thread's spin at a word. While more() returns true the thread pauses and polls, and it calls
+// succeeded() if the word changed as it hoped.
 class Spins {
  public:
-  static constexpr std::uint32_t kFewest = 10;    // pauses where spinning fails
-  static constexpr std::uint32_t kUsual = 50;     // where it succeeds, at least
-  static constexpr std::uint32_t kShort = 50;     // pauses that are not counted
+  static constexpr std::uint32_t kFewest = 10;    // pauses at words where spinning fails
+  static constexpr std::uint32_t kUsual = 50;     // least pauses at words where it succeeds
+  static constexpr std::uint32_t kShort = 50;     // longer spins are counted
   static constexpr std::uint32_t kTriesAll = 32;  // one spin in this many takes the whole budget
 
   // Called at start-up, by one thread.
@@ -39,8 +39,8 @@ class Spins {
     asked_ = most;
     adapt(p);
   }
-  // May be called by any thread, one at a time. relaxed: threads that spin meanwhile do so by
-  // either value.
+  // May be called by any thread, one at a time. relaxed: it does not matter whether threads that
+  // spin meanwhile use the old or the new value.
   static void adapt(const Processors& p) noexcept {
     most_.store(worth_spinning(asked_, p), relaxed);
     SpinningThreads::adapt(p);
@@ -74,15 +74,15 @@ class Spins {
   }
   void succeeded() noexcept { succeeded_ = true; }
 
-  // For tests: of a word, the mean of the spins that succeeded.
+  // For tests: returns the mean of the spins that succeeded at a word.
   static std::uint32_t mean(const void* at) noexcept { return mean_in(cells_[at].load(relaxed)); }
-  // What was learned at a word, which may be another's that has the same cell, is forgotten.
+  // For tests: forgets the cell of this word, which other locks may share.
   static void forget(const void* at) noexcept { cells_[at].store(0, relaxed); }
 
  private:
   using Cell = NativeAtomic<std::uint32_t>;
-  // A cell: which turn of kTriesAll it is (5 bits), the rate in 1/255 (8), the mean (19). Both
-  // follow what is new by an eighth.
+  // A cell contains a counter modulo kTriesAll (5 bits), the success rate in units of 1/255 (8),
+  // and the mean (19). Each spin moves rate and mean by an eighth of the difference.
   static constexpr int kTurnShift = 27;
   static constexpr int kRateShift = 19;
   static constexpr std::uint32_t kMostRate = 255;
@@ -101,17 +101,17 @@ class Spins {
     const std::uint32_t rate = follow(rate_in(v), succeeded_ ? kMostRate : 0);
     const std::uint32_t mean =
         succeeded_ ? follow(mean_in(v), std::min(done_, kMostMean)) : mean_in(v);
-    // Where short spins do there is nothing to learn, and the line stays shared.
+    // If short spins suffice there is nothing to learn, and the cache line stays shared.
     if (succeeded_ && rate_in(v) == kMostRate && mean <= kUsual / 2) return;
     cell_.store((turn_in(v) + 1) % kTriesAll << kTurnShift | rate << kRateShift | mean, relaxed);
   }
 
   static inline constinit std::uint32_t asked_ = 0;             // LOCKSWAP_SPIN
-  static inline constinit NativeAtomic<std::uint32_t> most_{};  // of that, with these processors
+  static inline constinit NativeAtomic<std::uint32_t> most_{};  // 0 if there are too few processors
   static inline constinit AddressTable<Cell> cells_{};
 
   Cell& cell_;
-  const std::uint32_t may_;  // pauses at most
+  const std::uint32_t may_;  // the limit on pauses
   std::uint32_t left_ = 0;
   std::uint32_t done_ = 0;
   bool tries_all_ = false;
