@@ -745,7 +745,7 @@ def test_findings_for_a_ci_system(audit, tmp_path):
     audit("sh", "-c", f"{CASES} recursive; kill -6 $$", status=134, options=("--junit", file))
     assert ElementTree.parse(file).getroot().get("errors") == "1"
     done = lockswap("audit", "--junit", tmp_path / "nowhere" / "audit.xml", "--", CASES, "unheld")
-    assert done.returncode == 2 and "make the folder first" in done.stderr
+    assert done.returncode == 2 and "make it first" in done.stderr
 
 
 def test_the_report_for_people(tmp_path):

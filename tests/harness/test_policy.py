@@ -54,7 +54,7 @@ def test_what_each_rule_matched(lockswap, program, tmp_path):
 def test_one_that_comes_with_lockswap_is_checked_by_its_name(lockswap, program):
     """As `lockswap compare --policy` takes it."""
     done = lockswap("policy", "check", "libcrypto", "--", str(program))
-    assert done.returncode == 0 and "caught by no rule: glibc's: 4 rwlocks" in done.stderr
+    assert done.returncode == 0 and "matched by no rule: glibc's: 4 rwlocks" in done.stderr
 
 
 def test_an_address_of_the_report_is_a_rule(lockswap, program):

@@ -211,7 +211,7 @@ def test_the_program_is_missing(repo):
 
 
 def test_the_file_cannot_be_written(repo, tmp_path):
-    assert "make the folder first" in refused(repo, "-o", tmp_path / "no" / "trace", "--", "true")
+    assert "make it first" in refused(repo, "-o", tmp_path / "no" / "trace", "--", "true")
     assert "not a file" in refused(repo, "-o", tmp_path, "--", "true")
 
 
