@@ -212,7 +212,7 @@ def test_the_program_is_missing(repo):
 
 def test_the_file_cannot_be_written(repo, tmp_path):
     assert "make it first" in refused(repo, "-o", tmp_path / "no" / "trace", "--", "true")
-    assert "not a file" in refused(repo, "-o", tmp_path, "--", "true")
+    assert "it is a folder" in refused(repo, "-o", tmp_path, "--", "true")
 
 
 def test_strace_may_not_trace(repo, tmp_path):
