@@ -41,8 +41,8 @@ inline bool has_begun() noexcept { return world().state.load(acquire) != 0; }
 // which is at `site`. Must not be called while it is busy.
 Me& known_me(std::uint64_t site = 0) noexcept;
 
-// Returns whether no other thread can have locked anything: the process has only one thread, or
-// only its first thread has locked so far.
+// Returns whether no other thread can have locked anything, because the process has only one
+// thread, or because none but the main thread, which calls this, has locked anything yet.
 bool is_alone(const Me& m) noexcept;
 
 // Locks in a child may have been used in the parent, so their bytes may show holds that are not in

@@ -40,17 +40,8 @@ struct FirstCall {
   template <class C>
   static int on(C call, auto... args) {
     if (started<kStart>()) return call.next(args...);
-    if constexpr (InitCall<C>) return is_known() ? call.of(kSystem, args...) : EAGAIN;
+    if constexpr (InitCall<C>) return call.is_in(kSystem) ? call.of(kSystem, args...) : EAGAIN;
     return 0;
-  }
-
- private:
-  static bool is_known() noexcept {
-    if constexpr (requires { kSystem.sem_init; }) {
-      return kSystem.sem_init != nullptr;
-    } else {
-      return kSystem.init != nullptr;
-    }
   }
 };
 

@@ -12,7 +12,7 @@
 
 namespace bench {
 
-// 0 while it isn't this seat's turn, else the number of notifications so far.
+// `turn` is 0 while it isn't this seat's turn; otherwise it counts the turns, including this one.
 struct alignas(128) RingSeat {
   std::atomic<std::uint64_t> turn{0};
 };

@@ -56,8 +56,8 @@ class Barrier {
   static bool call() noexcept {
     return raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
   }
-  // Registers anew, since an exec discards the registration, and calls again. Returns whether that
-  // worked.
+  // Registers again, because an exec discards the registration, and retries the call. Returns
+  // whether that worked.
   static bool again() noexcept { return prepare() && call(); }
 
   [[gnu::noinline]] static void force() noexcept {

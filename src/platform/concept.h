@@ -52,6 +52,16 @@ concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseco
   { P::take_back() } -> std::same_as<std::uint64_t>;
 };
 
+template <class S>
+concept SpinsForCondition = std::constructible_from<S, const void*> &&
+    requires(S& spins, const Deadline& deadline) {
+  { spins.begins() } -> std::same_as<bool>;
+  spins.ends_by(deadline);
+  { spins.more() } -> std::same_as<bool>;
+  spins.succeeded();
+  spins.sleeps();
+};
+
 template <class P>
 concept PlatformWaiting = requires(const typename P::template atomic<std::uint32_t>& word,
                                    const typename P::template atomic<std::uint64_t>& long_word,
@@ -79,23 +89,9 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   // returns false the thread is to sleep at once. ends_by() tells when the spin has to end, if the
   // wait has a deadline. The thread calls sleeps() before it sleeps, and destroys the object at the
   // end of the wait (platform/adaptive/event_spins.h).
-  requires std::constructible_from<typename P::EventSpins, const void*>;
-  requires requires(typename P::EventSpins & spins) {
-    { spins.begins() } -> std::same_as<bool>;
-    spins.ends_by(*deadline);
-    { spins.more() } -> std::same_as<bool>;
-    spins.succeeded();
-    spins.sleeps();
-  };
+  requires SpinsForCondition<typename P::EventSpins>;
   // The same for a waiter that isn't the only one (platform/adaptive/brief_spins.h).
-  requires std::constructible_from<typename P::BriefSpins, const void*>;
-  requires requires(typename P::BriefSpins & spins) {
-    { spins.begins() } -> std::same_as<bool>;
-    spins.ends_by(*deadline);
-    { spins.more() } -> std::same_as<bool>;
-    spins.succeeded();
-    spins.sleeps();
-  };
+  requires SpinsForCondition<typename P::BriefSpins>;
   // Decides whether a thread should back off before it queues, and learns whether the thread found
   // the lock busy afterwards (platform/adaptive/backoff.h).
   { P::Backoff::should_sleep(&word) } -> std::same_as<bool>;

@@ -82,6 +82,10 @@ struct Call {
   [[gnu::always_inline]] static int of(const Table& table, Args... args) {
     return (table.*kMember)(args...);
   }
+  template <class Table>
+  static bool is_in(const Table& table) {
+    return table.*kMember != nullptr;
+  }
 
   const void* caller;
 };

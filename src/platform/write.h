@@ -14,10 +14,10 @@
 
 namespace lockswap {
 
-// While one exists, system calls of this thread that write, or make a file grow, send no such
-// signal. Each of their results goes through done(). Async-signal-safe; two system calls more, and
-// others only if they fail, or if the program itself blocks these signals, because seccomp may kill
-// a program for a call that is rarely made.
+// While one exists, no such signal is delivered for this thread's system calls that write, or make
+// a file grow. The result of each must be passed to done(). Async-signal-safe. Costs two system
+// calls, and makes others only if a call fails or the program itself blocks these signals, because
+// a seccomp filter may kill a program for a call that is rarely made.
 class NoWriteSignals {
  public:
   NoWriteSignals() noexcept {

@@ -132,6 +132,8 @@ def test_the_command_of_the_container_repeats_the_campaign(
     [
         ("lockswap compare -l ba --seed 3 -- ./p --name x", "--out /results/n -l ba --seed 3 -- ./p --name x"),
         ("lockswap compare --name n --out=/tmp/n -w all", "--out /results/n -w all --seed 7"),
+        ("lockswap compare -o /tmp/n -w all", "--out /results/n -w all --seed 7"),
+        ("lockswap compare -o/tmp/n -w all", "--out /results/n -w all --seed 7"),
         ("lockswap compare --metric 'a b' -- ./p", "--out /results/n --metric 'a b' --seed 7 -- ./p"),
     ],
 )

@@ -22,7 +22,7 @@ from lockswap.metrics import folder
 @pytest.mark.parametrize("name", ["redis-server", "0", "4711x"])
 def test_a_name_is_no_process(lockswap, words, name):
     said = one_line_error(lockswap.inside(*words, name))
-    assert said == f"lockswap: '{name}' is no process's number; `pgrep -a NAME` finds a program's"
+    assert said == f"lockswap: '{name}' is not a process id; `pgrep -a NAME` lists a program's processes"
 
 
 @pytest.mark.parametrize(("words", "what"), [(["fuzz", "--runs"], "whole number"), (["fuzz", "--timeout"], "number")])
@@ -90,7 +90,7 @@ def test_what_may_not_be_written_is_said_before_too(tmp_path, monkeypatch):
 
 def test_what_the_machine_does_not_allow_is_a_line():
     refused = PermissionError(errno.EACCES, "Permission denied", "/x")
-    assert errors.in_a_line(refused) == "/x: Permission denied; change its rights, or name another"
+    assert errors.in_a_line(refused) == "/x: Permission denied; change its permissions, or name another file"
     assert "make room there" in errors.in_a_line(OSError(errno.ENOSPC, "No space left on device", "/x"))
     assert errors.in_a_line(FileNotFoundError(errno.ENOENT, "No such file or directory", "/x")) is None
     assert errors.in_a_line(FileNotFoundError(errno.ENOENT, "No such file or directory")) is None

@@ -84,4 +84,4 @@ def test_text_names_places_once():
     }
     text = check.as_text([{"program": "p", "pid": 1, "policy": policy}])
     assert "line 1: rwlock=x: 2 rwlocks" in text and "a call site in no file" in text
-    assert "4 objects more" in text and "matched by no rule: glibc's: nothing" in text
+    assert "4 more objects" in text and "matched by no rule: glibc's: nothing" in text

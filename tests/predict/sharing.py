@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """More threads than processors: what was predicted of the order of locks, and what these do here.
 
   sharing.py measure [ROUNDS] > FILE.csv     rwbench and pairs with 4 and 8 threads on this machine's processors
@@ -18,9 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from lockswap.findings.stats import quartiles
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "harness"))
+
+from lockswap.findings.stats import quartiles  # noqa: E402
+from lockswap.predict.model import GLIBCS  # noqa: E402
+
 BUILD = ROOT / "build"
 PREDICTED = ROOT / "results/predictions"
 STEM = "2026-11-29-sharing"
@@ -33,7 +37,6 @@ QUESTIONS = {
     "rwbench-50": (["rwbench", "--writes", "0.5"], "LOCKSWAP_RWLOCK"),
     "pairs": (["pairs", "--mutex"], "LOCKSWAP_MUTEX"),
 }
-GLIBCS = "pthread"
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def judge(file: Path) -> dict[str, Score]:
             sum(right(question, claim, "per_cpu_second") for claim in claims),
         )
         for question in QUESTIONS
-        if (claims := predicted(question)["claims"])
+        for claims in [predicted(question)["claims"]]
     }
 
 

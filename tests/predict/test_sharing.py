@@ -12,8 +12,7 @@ import sharing  # noqa: E402
 def test_the_page_says_what_came_out():
     page = (sharing.PREDICTED / f"{sharing.STEM}.md").read_text(encoding="utf-8")
     for question, score in sharing.judge(sharing.PREDICTED / f"{sharing.STEM}.csv").items():
-        cells = question, score.claims, score.right, score.right_by_processor_time
-        assert f"| `{cells[0]}` | {cells[1]} | {cells[2]} | {cells[3]} |" in page
+        assert f"| `{question}` | {score.claims} | {score.right} | {score.right_by_processor_time} |" in page
 
 
 def test_nothing_but_orders_is_predicted():

@@ -312,7 +312,7 @@ def test_what_cannot_work_is_said_in_a_line(tmp_path):
         (["-o", tmp_path / "p", "--metric", "x", "--", "true"], "one pair of parentheses"),
         (["-o", tmp_path / "p", "--metric", "x(", "--", "true"], "not a valid regex"),
         (["-o", tmp_path / "p", "--metric", "x([0-9])", "--", "true"], "nothing in the program"),
-        (["-o", tmp_path / "p", "--lower-is-better", "--", "true"], "--lower-is-better"),
+        (["-o", tmp_path / "p", "--better", "lower", "--", "true"], "--better lower"),
         (["-o", tmp_path / "p", "--", "false"], "status 1"),
     ):
         ran = lockswap("advise", *words)

@@ -147,7 +147,7 @@ def test_a_window_has_what_happened_in_it(tmp_path):
     ("words", "says"),
     [
         (("profile", "--pid", "1", "--", "true"), "--pid profiles a running process"),
-        (("profile", "--pid", "0"), "'0' is no process's number"),
+        (("profile", "--pid", "0"), "'0' is not a process id"),
         (("profile", "--pid", "999999999"), "there is no process"),
         (("top", "999999999"), "there is no process"),
         (("top", "--interval", "0", "1"), "--interval"),

@@ -88,7 +88,7 @@ def _profile(paths: Paths, trial: Trial) -> summary.Profile:
         ran = trial.run(more={"LOCKSWAP_PROFILE": folder})
         files = sorted(Path(folder).glob(f"*{recording.SUFFIX}"))
         found = summary.summarise(recording.read(paths.profile_reader, files), None)
-    _say(f"under the profile it took {ran.wall_s:.2f} s")
+    _say(f"with the profile it took {ran.wall_s:.2f} s")
     return found
 
 

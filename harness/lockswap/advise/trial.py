@@ -34,7 +34,7 @@ class Metric:
         if pattern is None:
             if lower_is_better:
                 raise UserError(
-                    "--lower-is-better says how to read --metric; the time of a run is always better if lower"
+                    "--better lower says how to read --metric, which is missing; a lower time of a run is always better"
                 )
             return cls()
         try:

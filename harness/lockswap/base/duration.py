@@ -24,9 +24,10 @@ class Duration(click.ParamType):
         if seconds is None:
             self.fail(f"'{value}' is not a time; write it like 30s or 5m", param, ctx)
         if seconds <= 0 or (self.least and seconds < self._limit(self.least)):
-            self.fail(f"'{value}' is too short: {self.least or 'more than 0s'} at least", param, ctx)
+            least = f"at least {self.least}" if self.least else "more than 0s"
+            self.fail(f"'{value}' is too short: it must be {least}", param, ctx)
         if self.most and seconds > self._limit(self.most):
-            self.fail(f"'{value}' is too long: {self.most} at most", param, ctx)
+            self.fail(f"'{value}' is too long: it must be at most {self.most}", param, ctx)
         return seconds / _SECONDS[self.unit]
 
     def _seconds(self, text: str) -> float | None:

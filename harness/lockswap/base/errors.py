@@ -6,8 +6,8 @@ import pwd
 from pathlib import Path
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-# How people find the number of a process.
-FIND = "`pgrep -a NAME` finds a program's"
+# How people find process ids.
+FIND = "`pgrep -a NAME` lists a program's processes"
 UNWRITABLE = (*_FULL, errno.EROFS, errno.EFBIG, errno.EIO)
 
 
@@ -22,7 +22,7 @@ def in_a_line(error: OSError) -> str | None:
     if error.errno in UNWRITABLE:
         return cannot_write(error.filename, error)
     if error.errno in (errno.EACCES, errno.EPERM) and error.filename:
-        return f"{error.filename}: {error.strerror}; change its rights, or name another"
+        return f"{error.filename}: {error.strerror}; change its permissions, or name another file"
     if error.errno == errno.ENOENT and error.filename is None and _folder_is_gone():
         return "the current folder doesn't exist any more; change to another one"
     return None
@@ -45,7 +45,7 @@ class NoCommand(Exception):
 
 
 class NobodyReads(Exception):
-    """Whoever read the command's output has ended, as `head` does. click takes BrokenPipeError for a failure."""
+    """The reader of the command's output has gone, as `head` does. (For a BrokenPipeError, click exits with 1.)"""
 
 
 class Stopped(KeyboardInterrupt):

@@ -103,7 +103,7 @@ def _job(request: Request, command: list[str], tested: Path, server: Server | No
         )
     if request.seconds and not _uses(line, "seconds"):
         raise UserError(
-            "--seconds has no effect, since the command does not say where they go: write {seconds} in it, as in "
+            "--seconds has no effect, since the command does not use it: write {seconds} in it, as in "
             "-- ./prog --seconds {seconds}, or make it do more work"
         )
     threads = tuple(request.threads or ((1, 2, 4, 8) if scales else (1,)))

@@ -9,6 +9,7 @@ import click
 from lockswap.base.errors import UserError
 from lockswap.campaign import request
 from lockswap.campaign.headings import HeadedCommand, HeadedOption
+from lockswap.commands import options
 from lockswap.commands.options import PASS_ON, nothing_beside_resume
 
 
@@ -39,14 +40,7 @@ def _compared_by_default() -> dict[str, str]:
     short_help="Measure locks against each other and write a report.",
 )
 @request.with_options
-@click.option(
-    "--resume",
-    cls=HeadedOption,
-    heading=request.RECORDS,
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Continue an interrupted campaign.",
-)
+@options.resume("campaign")
 @click.option(
     "--report/--no-report",
     "with_report",

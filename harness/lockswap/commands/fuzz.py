@@ -65,7 +65,7 @@ from lockswap.commands.options import PASS_ON
 @options.preload_first
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON, on stdout.")
 @options.command
-def fuzz_command(delay: int | None, budget: float | None, command: tuple[str, ...], **options: object) -> int:
+def fuzz_command(delay: int | None, budget: float | None, command: tuple[str, ...], **chosen: object) -> int:
     """Run a program again and again, delaying its threads at lock calls in a different way each time, and stop at the
     first crash, hang or sanitizer report. The exit status is 3 if a run fails, and 0 if none does.
 
@@ -81,4 +81,4 @@ def fuzz_command(delay: int | None, budget: float | None, command: tuple[str, ..
     from lockswap.fuzz import fuzz
 
     budget_ms = None if budget is None else round(budget)
-    return fuzz.run(Paths.find(), fuzz.Request(command=list(command), delay_us=delay, budget_ms=budget_ms, **options))
+    return fuzz.run(Paths.find(), fuzz.Request(command=list(command), delay_us=delay, budget_ms=budget_ms, **chosen))

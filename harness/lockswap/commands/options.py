@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import click
 
 from lockswap.base.duration import Duration
 from lockswap.base.errors import FIND, UserError
 from lockswap.campaign import request
+from lockswap.campaign.headings import HeadedOption
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 PASS_ON = {"ignore_unknown_options": False, "allow_interspersed_args": False}
@@ -19,7 +23,7 @@ class _Pid(click.IntRange):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            raise UserError(f"'{value}' is no process's number; {FIND}") from None
+            raise UserError(f"'{value}' is not a process id; {FIND}") from None
 
 
 PID = _Pid(1)
@@ -56,7 +60,7 @@ better = click.option(
     callback=_lower,
     help="Whether a higher or a lower --metric is better.",
 )
-lower_is_better = click.option(  # what --better was
+lower_is_better = click.option(  # the old form of --better
     "--lower-is-better",
     "is_lower",
     is_flag=True,
@@ -73,6 +77,20 @@ budget = click.option(
     metavar="TIME",
     help="How long the experiment may take (such as 300s or 5m); it makes at least six rounds in any case.",
 )
+
+
+def resume(what: str) -> Callable:
+    """--resume, for `what` is measured."""
+    return click.option(
+        "--resume",
+        cls=HeadedOption,
+        heading=request.RECORDS,
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help=f"Continue an interrupted {what}.",
+    )
+
+
 command = click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 
 
@@ -91,6 +109,6 @@ def given_parameters() -> list[click.Parameter]:
         parameter
         for parameter in context.command.params
         if context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
-        # click before 8.2 says that of an argument without a word, too.
+        # click before 8.2 reports COMMANDLINE also for an argument that wasn't given.
         and context.params.get(parameter.name, ()) not in ((), None)
     ]

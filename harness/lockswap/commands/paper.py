@@ -9,6 +9,7 @@ import click
 from lockswap.base.errors import UserError
 from lockswap.campaign import request
 from lockswap.campaign.headings import HeadedCommand, HeadedOption
+from lockswap.commands import options
 from lockswap.commands.options import SETTINGS, given_parameters, nothing_beside_resume
 
 
@@ -46,14 +47,7 @@ def _model_figure(options: dict[str, object], machine: str, draws: int) -> int:
 @request.with_some_options(
     "quick", "threads", "repeats", "seconds", "until", "budget", "pin", "preload", "per_cpu", "name", "out"
 )
-@click.option(
-    "--resume",
-    cls=HeadedOption,
-    heading=request.RECORDS,
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Continue an interrupted measurement.",
-)
+@options.resume("measurement")
 @click.option(
     "--machine",
     cls=HeadedOption,

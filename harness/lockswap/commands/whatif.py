@@ -38,7 +38,7 @@ from lockswap.commands.options import PASS_ON
 @options.preload_first
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @options.command
-def whatif_command(command: tuple[str, ...], **options: object) -> int:
+def whatif_command(command: tuple[str, ...], **chosen: object) -> int:
     """Find out what each lock costs a program, before you change anything. It lengthens the holds of one lock at a
     time, compares that with the same delay after the release, and ranks the locks by how much the program slows down.
 
@@ -52,4 +52,4 @@ def whatif_command(command: tuple[str, ...], **options: object) -> int:
     from lockswap.base.paths import Paths
     from lockswap.whatif import whatif
 
-    return whatif.run(Paths.find(), whatif.Request(command=list(command), **options))
+    return whatif.run(Paths.find(), whatif.Request(command=list(command), **chosen))

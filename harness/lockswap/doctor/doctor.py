@@ -13,7 +13,7 @@ def run(paths: Paths, words: list[str], as_json: bool) -> int:
     if words and words[0].lstrip("-").isdecimal():
         as_json |= words[1:] == ["--json"]  # options stand before a command, but people write them behind a number
         if words[1:] not in ([], ["--json"]) or int(words[0]) <= 0:
-            raise UserError(f"'{' '.join(words)}' is no process; {FIND}")
+            raise UserError(f"'{' '.join(words)}' is not a process id; {FIND}")
         words = words[:1]
     return show(findings(paths, words), as_json)
 

@@ -100,7 +100,7 @@ class Evidence:
 
     @property
     def price(self) -> list[Place]:
-        """All that a gain costs, for the sentences and for the picture."""
+        """All that a gain costs."""
         return [*self.losses, *self.worse, *self.dear, *self.more_switches]
 
     @property

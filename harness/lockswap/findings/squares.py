@@ -47,7 +47,7 @@ def _square(one: Evidence) -> Square:
     shown = {
         "gains": tuple(one.wins),
         "losses": tuple(losses),
-        "price": tuple(one.price) if one.wins else tuple(losses),
+        "price": tuple(one.price),
         "judged": len(one.places) + len(one.others),
         "loses": bool(one.losses),
         "looks_worse": not one.losses and any(place.verdict == SLOWER for place in one.places),

@@ -59,7 +59,7 @@ def _process(one: dict, names: places.Names) -> str:
         if len(mine) > _MOST_PLACES:
             lines.append(f"    and {len(mine) - _MOST_PLACES} more call sites; --json has them")
     if policy["other_places"]:
-        lines.append(f"  {policy['other_places']} objects more, whose call sites found no room")
+        lines.append(f"  {policy['other_places']} more objects, whose call sites found no room")
     return "\n".join(lines) + "\n"
 
 

@@ -31,7 +31,7 @@ def sharing(machine: Machine, seed: int) -> str:
 
 def long_enough_ns(machine: Machine, threads: int) -> float:
     """The virtual time in which threads have had enough turns."""
-    longest = (dict(_TURNS) | dict(machine.intervals))["slice"][1]
+    longest = (_TURNS | dict(machine.intervals))["slice"][1]
     return _TURNS_IN_A_RUN * longest * math.ceil(threads / machine.processors)
 
 

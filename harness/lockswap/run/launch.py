@@ -77,7 +77,7 @@ def _stats_target(stats: str | None) -> str | None:
     if stats is None or stats in ("0", "1"):
         return stats
     if not stats:
-        raise UserError("--stats=: name a file behind it, or write --stats alone to print the counts")
+        raise UserError("--stats=: name a file after the '=', or write --stats alone to print the counts")
     file = Path(stats).absolute()
     if not file.parent.is_dir():
         raise UserError(f"--stats: there is no folder '{file.parent}'; make it first")

@@ -87,7 +87,9 @@ def _sentence(place: int, ranks: list[Rank], metric: Metric) -> str:
     one = ranks[place]
     what = f"{one.lock.title}: "
     if one.share.low > 100:
-        what += f"its holds decide {metric.name}, and their cost is more than all of it, so it is no share of it."
+        what += (
+            f"its holds decide {metric.name}: their estimated cost is more than 100 %, so it can't be read as a share."
+        )
         what += " Try other locks: 'lockswap compare'."
     elif one.is_shown:
         what += f"about {one.share.estimate:.1f} % of {metric.name} depends on how long its holds are."

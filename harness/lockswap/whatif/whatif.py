@@ -71,7 +71,7 @@ def _of_profile(paths: Paths, trial: Trial, request: Request) -> list[Delayed]:
         ran = trial.run(more={"LOCKSWAP_PROFILE": folder})
         files = sorted(Path(folder).glob(f"*{recording.SUFFIX}"))
         found = summary.summarise(recording.read(paths.profile_reader, files), None)
-    _say(f"under the profile it took {ran.wall_s:.2f} s")
+    _say(f"with the profile it took {ran.wall_s:.2f} s")
     locks = found.locks
     if request.names:
         locks = [lock for lock in locks if any(name in f"{lock.kind} {lock.name}" for name in request.names)]

@@ -1,12 +1,12 @@
-// Which of the modelled machine's threads have a processor, where there are more threads than
+// Decides which of the modelled machine's threads have a processor if there are more threads than
 // processors.
 //
-// It has what schedulers have in common. A thread keeps its processor until it sleeps, or until its
-// time slice is over and another thread waits for one. Threads that are ready wait in one queue,
-// and those that wake up take a processor that is free, their last one if they can. Where none is
-// free, some kernels let a woken thread take a running one's place at once, and others don't.
+// It models what schedulers have in common. A thread keeps its processor until it sleeps, or until
+// its time slice is over and another thread waits for one. Ready threads wait in one queue, and
+// those that wake up take a free processor, preferably the one they had last. If none is free, some
+// kernels let a woken thread preempt a running one at once, and others don't.
 //
-// It knows no time: machine.cpp says when a thread leaves or wakes up.
+// It has no notion of time: machine.cpp decides when a thread leaves or wakes up.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ class Scheduler {
   int processors() const { return static_cast<int>(thread_.size()); }
   int thread_on(int processor) const { return thread_[static_cast<std::size_t>(processor)]; }
 
-  // A thread is ready. Returns whether it has a processor now, and else it waits for one.
+  // A thread is ready. Returns whether it has a processor now; otherwise it waits for one.
   bool admit(int thread) {
     const int free = free_one(last_[static_cast<std::size_t>(thread)]);
     if (free == kNone) {
@@ -53,7 +53,7 @@ class Scheduler {
     give(free, thread);
     return true;
   }
-  // Puts a thread that waits for a processor before all others that do.
+  // Moves a thread that waits for a processor to the front of the queue.
   void put_first(int thread) {
     std::erase(queue_, thread);
     queue_.push_front(thread);

@@ -1,7 +1,8 @@
-// How long a thread that waits for a condition spins before it sleeps, if no long spin pays
-// (event_spins.h) or other threads wait as well: for kPauses, which takes about a microsecond.
+// Decides whether a thread that waits for a condition spins briefly before it sleeps, for kPauses,
+// which take about a microsecond. If it is the only waiter and a long spin pays, event_spins.h
+// decides instead.
 //
-// If producers and consumers keep two processors busy, the condition often comes while a waiting
+// If producers and consumers keep two processors busy, the condition is often met while a waiting
 // thread would still be falling asleep. The sleep and its wake-up take several times as long as the
 // spin, so spinning pays if one spin in eight succeeds. The share of successes is learned per
 // address of a condition variable. If fewer succeed, only one wait in kSeldom spins, to notice when
@@ -20,8 +21,8 @@
 
 namespace lockswap {
 
-// One for each wait. If begins() returns false the thread is to sleep at once. While more() returns
-// true it pauses and polls, and it calls succeeded() if the condition came.
+// One for each wait. If begins() returns false, the thread must sleep at once. While more() returns
+// true, it pauses and polls, and it calls succeeded() if the condition is met.
 class BriefSpins {
  public:
   static constexpr std::uint32_t kPauses = 50;

@@ -251,10 +251,10 @@ class SpinsForEvents {
 // condition variable becomes hot as well.
 class EventSpins {
  public:
-  explicit EventSpins(const void* at) noexcept
-      : long_(at), brief_(at), is_long_(long_.begins()), begins_(is_long_ || brief_.begins()) {}
+  explicit EventSpins(const void* at) noexcept : long_(at), brief_(at), is_long_(long_.begins()) {}
 
-  bool begins() const noexcept { return begins_; }
+  // May be called once.
+  bool begins() noexcept { return is_long_ || brief_.begins(); }
   void ends_by(const Deadline& d) noexcept {
     if (is_long_) long_.ends_by(d);
   }
@@ -269,7 +269,6 @@ class EventSpins {
   SpinsForEvents<EventMachine> long_;
   BriefSpins brief_;
   bool is_long_;
-  bool begins_;
 };
 
 }  // namespace lockswap

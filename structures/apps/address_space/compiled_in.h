@@ -1,5 +1,5 @@
 // `--lock`: the design `rwlock` over a lock of src/variants/list.def, which is compiled in. It is a
-// translation unit of its own, since it has the design twice more.
+// translation unit of its own, because it instantiates the design two more times.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace bench {
 
-// Makes that lock ready. Returns false if there is no memory. Called once, before threads run.
+// Prepares that lock. Returns false if memory is short. Must be called once, before threads run.
 bool prepare_compiled_in(const std::string& lock);
-// For plan.seconds; a trace, if there is one.
+// Runs for plan.seconds, and replays `trace` unless it is null.
 void run_compiled_in(const Plan& plan, const Work& work, const Trace* trace,
                      const SpaceOptions& options);
 // The same for the phase of run_waits.h.

@@ -1,4 +1,4 @@
-// A small lock for what is seldom touched. A thread that waits for it gives its processor away.
+// A small lock for data that is rarely accessed. A waiting thread yields, and later sleeps.
 #pragma once
 
 #include <atomic>

@@ -277,8 +277,8 @@ int lockswap_rlu_writer_release(lockswap_rlu_writer_lock* lock);
 /* --- Grace periods */
 
 /** Waits until all sections that had begun before this call have ended. Makes no deferred commits
- * take effect. Returns EDEADLK in a section. The cost is a barrier on all processors that run the
- * process, and a check of each thread. */
+ * take effect. Returns EDEADLK in a section. The cost is a check of each thread and, unless
+ * commits are frequent, a barrier on all processors that run the process. */
 int lockswap_rlu_synchronize(void);
 /** A callback. Make it a member of the object that it is for. */
 typedef struct lockswap_rlu_callback {

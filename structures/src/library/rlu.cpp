@@ -5,12 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 
 #include "library/rlu_library.h"
 #include "lockswap/rlu_inline.h"
 #include "platform/native.h"
-#include "platform/syscall.h"
+#include "platform/say.h"
 #include "platform/text.h"
 
 #define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
@@ -285,8 +284,7 @@ LOCKSWAP_EXPORTED void* lockswap_rlu_check(int what, const void* object, const c
   char text[1024];
   lockswap::Text(text, sizeof text) << "lockswap: " << file << ":"
                                     << static_cast<std::uint64_t>(line) << ": rlu: " << why << "\n";
-  lockswap::raw_syscall(SYS_write, 2, reinterpret_cast<long>(text),
-                        static_cast<long>(std::strlen(text)));
+  lockswap::say(text);
   std::abort();
 }
 

@@ -65,7 +65,7 @@ class ClockRows {
     // release, both: others that wait for the end of the previous section may find this word; pairs
     // with wait_for_older.
     me.word.store(before + 1, release);
-    P::light_fence();                               // keeps this order in the compiler, too
+    signal_fence();                                 // keeps this order in the compiler, too
     fence();                                        // pairs with that of wait_for_older
     const std::uint64_t now = clock.load(acquire);  // pairs with the store that moved the clock
     if (now != before) [[unlikely]]

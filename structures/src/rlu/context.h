@@ -44,7 +44,8 @@ struct Context : ClockRow<P> {
     kWatched = 16,   // `watch` has what the section has read
   };
 
-  static constexpr std::uint32_t kFences = 1024;  // one of so many checks whether fences are needed
+  // A thread checks at every kFences-th fence whether fences are still needed.
+  static constexpr std::uint32_t kFences = 1024;
 
   // --- read by readers in other threads
   typename P::template atomic<std::uint64_t> write_clock{};  // 0: the log has nothing to read

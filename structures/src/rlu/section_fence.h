@@ -1,5 +1,5 @@
-// Who pays for the order between a section that begins and a commit: each commit by a barrier on
-// all processors, or each section by a fence of its own.
+// Decides who pays for the order between a section's begin and a commit: each commit, by a barrier
+// on all processors, or each section, by a fence of its own.
 //
 // Paper: none; Matveev and others ("Read-log-update", SOSP 2015) have a fence in each section.
 // Idea: the pair of clock_rows.h needs a fence on both sides. P::barrier_in_all puts one into every
@@ -12,10 +12,10 @@
 //     - before it was set: the barrier of that turn put a fence into the section, behind its word
 //     - since it was cleared: that turn came after the commit's, so the section, which has acquired
 //       it, goes by a later time than the commit's
-// When: kCommits commits in a row say how frequent they are. Where they have stopped, sections find
-//   that out: each thread looks at the time once in so many fences.
-// Where the kernel refuses barriers, visits of all processors replace them (platform/barrier.h),
-//   which are dear; so sections have fences from then on.
+// When: the time that kCommits commits take shows how frequent they are. If commits have stopped,
+//   sections notice it, because each thread checks the time at every kFences-th fence (section.h).
+// If the kernel refuses barriers, visits of all processors replace them (platform/barrier.h). These
+//   are expensive, so sections have fences from then on.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,21 @@ namespace lockswap::rlu {
 template <Platform P>
 class SectionFence {
  public:
-  // A section looks between the store of its word and the load of the clock.
+  // A section checks this between the store of its word and the load of the clock.
   [[gnu::always_inline]] bool is_on() const noexcept {
     return on_.load(acquire) != 0;  // pairs with turn_off
   }
   // For sections that are inlined in programs (lockswap/rlu_inline.h): 32 bits, 0 if it is off.
   constexpr const void* word() const noexcept { return &on_; }
 
-  // --- in the turn of a commit of that time. Returns whether it does without the barrier.
+  // --- called in a commit's turn, with its time. Returns whether it does without the barrier.
   bool in_turn(std::uint64_t time) noexcept {
     // relaxed, all but the store of turn_off: turns hand it on. `refused_` is a hint.
-    const bool is_refused = refused_.load(relaxed) != 0;
-    if (time % kCommits == 0 || is_refused) look(is_refused);
+    if (refused_.load(relaxed) != 0) {
+      if (on_.load(relaxed) == 0) turn_on();
+    } else if (time % kCommits == 0) {
+      look();
+    }
     return on_.load(relaxed) != 0;
   }
   // The same for another thread, if commits have become rare.
@@ -58,25 +61,25 @@ class SectionFence {
     return now > since && now - since > kCommits * kRare;
   }
 
-  // --- a commit that doesn't do without it
+  // --- called by a commit that needs the barrier
   void barrier() noexcept {
     if (!P::barrier_in_all()) refused_.store(1, relaxed);
   }
 
  private:
   static constexpr std::uint64_t kCommits = 64;
-  // Nanoseconds from one commit to the next. At the first a barrier for each takes about a quarter
-  // of a processor, which fences of one thread's sections cost only if these hardly do anything
-  // else.
+  // Nanoseconds from one commit to the next. At kFrequent, a barrier for each commit takes about a
+  // quarter of a processor. The fences of one thread cost that much only if its sections hardly do
+  // anything else.
   static constexpr std::uint64_t kFrequent = 100'000;
   static constexpr std::uint64_t kRare = 1'000'000;
 
-  void look(bool is_refused) noexcept {
+  void look() noexcept {
     const std::uint64_t now = P::now(), before = since_.load(relaxed);
     since_.store(now, relaxed);
     if (on_.load(relaxed) != 0) {
       if (now - before > kCommits * kRare) turn_off();
-    } else if (is_refused || (before != 0 && now - before < kCommits * kFrequent)) {
+    } else if (before != 0 && now - before < kCommits * kFrequent) {
       turn_on();
     }
   }
