@@ -54,7 +54,8 @@ int main(void) {
     EXPECT(0, pthread_mutex_unlock(&robust));
   }
 
-  // A forked child lives on too, whatever the library could write. It isn't counted: no exit handler runs.
+  // A forked child lives on too, whatever the library could write.
+  // It is not counted, because no exit handler runs.
   const pid_t child = fork();
   if (child == 0) {
     EXPECT(0, pthread_mutex_lock(&busy));
