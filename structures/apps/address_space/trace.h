@@ -1,5 +1,5 @@
 // A recorded program: what each of its threads does, and what each step waits for.
-// `lockswap trace-vm` records them; docs/vm-traces.md describes the file.
+// `lockswap trace-vm` records them; docs/address-spaces.md describes the file.
 //
 // The file's order is one that the program may have had. What the program relied on is kept:
 // an operation comes behind what was done before in its pages, and behind operations in those on

@@ -1,5 +1,5 @@
 // What all processes of a program did with mappings of files, as `lockswap trace-vm --processes`
-// records it; docs/reverse-maps.md describes the file.
+// records it; docs/address-spaces.md describes the file.
 #pragma once
 
 #include <cstdint>
