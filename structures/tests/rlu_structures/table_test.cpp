@@ -1,6 +1,7 @@
 // The resizable table, with and without checks: while it is resized, and after that has failed.
 #include <atomic>
 #include <gtest/gtest.h>
+#include <latch>
 #include <new>
 #include <random>
 #include <set>
@@ -54,6 +55,33 @@ TEST(RluTable, IsWholeWhileItIsResized) {
       t.join();
     EXPECT_EQ(wrong.load(), 0) << "deferral " << deferral;
   }
+}
+
+// The writer's commits have not taken effect when the resize begins.
+TEST(RluTable, KeepsWhatAnotherThreadHasDeferred) {
+  const Deferred deferred(100);
+  lockswap::rlu::resizable_hash_set<int> table(4);
+  for (int i = 0; i < 10; ++i)
+    ASSERT_TRUE(table.insert(i));
+  lockswap_rlu_flush();
+  std::latch changed(1);
+  std::latch resized(1);
+  std::thread writer([&] {
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_TRUE(table.remove(i));
+      EXPECT_TRUE(table.insert(i + 10));
+    }
+    changed.count_down();
+    resized.wait();
+  });
+  changed.wait();
+  table.resize(8);
+  table.resize(2);
+  resized.count_down();
+  writer.join();
+  std::set<int> found;
+  table.for_each([&](int item) { EXPECT_TRUE(found.insert(item).second) << item; });
+  EXPECT_EQ(found, (std::set<int>{5, 6, 7, 8, 9, 10, 11, 12, 13, 14}));
 }
 
 TEST(RluTable, IsNotResizedInASection) {
