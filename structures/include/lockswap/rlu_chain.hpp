@@ -32,7 +32,8 @@ template <class T>
 requires object<T>
 class embedded {
  public:
-  embedded() noexcept = default;
+  // Tells checks that it may be where an object was freed.
+  embedded() noexcept { detail::checked(LOCKSWAP_RLU_AT_MADE, &object_, detail::place::current()); }
   embedded(const embedded&) = delete;
   embedded& operator=(const embedded&) = delete;
   [[nodiscard]] T* get() noexcept { return &object_; }
@@ -93,12 +94,14 @@ inline std::uint32_t mixed(std::size_t hash) noexcept {
   return static_cast<std::uint32_t>((std::uint64_t{hash} * 0x9E3779B97F4A7C15u) >> 32);
 }
 
-// What contains a link: the head of a chain, or a node.
+// What contains links: the head of a chain, or a node. With two links it can be in two chains, and
+// a `side` says which of them is meant.
+template <std::size_t kLinks = 1>
 struct joint {
-  link<joint> next;
+  link<joint> next[kLinks];
 };
-template <class T>
-struct node_of : joint {
+template <class T, std::size_t kLinks = 1>
+struct node_of : joint<kLinks> {
   T item{};
 };
 
@@ -110,26 +113,30 @@ auto item_at(const Position& p) noexcept -> decltype(&p.at->item) {
 
 // A place in a chain, as a section sees it: `at` is the node that was searched for or, if `found`
 // is false, what follows its place (null at the chain's end). `before` links to `at`.
-template <class T>
+template <class Node, class Joint>
 struct position {
-  joint* before;
-  node_of<T>* at;
+  Joint* before;
+  Node* at;
   bool found;
 };
 
 // Operations on a chain from its head, in a section. Two changes of one link conflict at what
 // contains it: an insertion locks `before`, and a removal locks `before` and the node.
-template <class T>
+template <class T, std::size_t kLinks = 1>
 class chain {
  public:
-  using node = node_of<T>;
+  using joint = detail::joint<kLinks>;
+  using node = node_of<T, kLinks>;
+  using position = detail::position<node, joint>;
   using entry = rlu::entry<node, T>;
 
-  static node* after(const joint* p) noexcept { return static_cast<node*>(p->next.read()); }
+  static node* after(const joint* p, unsigned side = 0) noexcept {
+    return static_cast<node*>(p->next[side].read());
+  }
 
   // For a chain that is sorted by `less`.
   template <class Less>
-  static position<T> find_sorted(joint* head, const T& item, const Less& less) {
+  static position find_sorted(joint* head, const T& item, const Less& less) {
     joint* before = dereference(head);
     node* at = after(before);
     while (at != nullptr && less(at->item, item)) {
@@ -140,23 +147,24 @@ class chain {
   }
   // For any chain.
   template <class Equal>
-  static position<T> find_any(joint* head, const T& item, const Equal& equal) {
+  static position find_any(joint* head, const T& item, const Equal& equal, unsigned side = 0) {
     joint* before = dereference(head);
-    node* at = after(before);
+    node* at = after(before, side);
     while (at != nullptr && !equal(at->item, item)) {
       before = at;
-      at = after(at);
+      at = after(at, side);
     }
     return {before, at, at != nullptr};
   }
 
   // Returns true if it was inserted between `before` and `next`. Returns nothing if the caller must
   // abort. Throws std::bad_alloc.
-  static std::optional<bool> insert(section& here, joint* before, joint* next, entry& fresh) {
+  static std::optional<bool> insert(section& here, joint* before, joint* next, entry& fresh,
+                                    unsigned side = 0) {
     if (!here.lock(before)) return std::nullopt;
     node* const n = fresh.node();
-    n->next = next;
-    before->next = n;
+    n->next[side] = next;
+    before->next[side] = n;
     return true;
   }
   // Returns false, since the node has that item now, or nothing if the caller must abort.
@@ -166,46 +174,44 @@ class chain {
     return false;
   }
   // Returns true if it was removed, and nothing if the caller must abort.
-  static std::optional<bool> remove(section& here, position<T> p) {
+  static std::optional<bool> remove(section& here, position p, unsigned side = 0) {
     if (!p.found) return false;
     if (!here.lock(p.before) || !here.lock_const(p.at)) return std::nullopt;
-    p.before->next = p.at->next;
+    p.before->next[side] = p.at->next[side];
     here.free(p.at);
+    return true;
+  }
+  // Returns true if all items are gone, and nothing if the caller must abort.
+  static std::optional<bool> clear(section& here, joint* head, unsigned side = 0) {
+    joint* first = dereference(head);
+    node* at = after(first, side);
+    if (at == nullptr) return true;
+    if (!here.lock(first)) return std::nullopt;
+    while (at != nullptr) {
+      node* gone = at;
+      if (!here.lock_const(gone)) return std::nullopt;
+      at = after(gone, side);
+      here.free(gone);
+    }
+    first->next[side] = nullptr;
     return true;
   }
 
   template <class F>
-  static void for_each(joint* head, F&& f) {
-    for (const node* n = after(dereference(head)); n != nullptr; n = after(n))
+  static void for_each(joint* head, F&& f, unsigned side = 0) {
+    for (const node* n = after(dereference(head), side); n != nullptr; n = after(n, side))
       f(n->item);
   }
   // Called when nobody else can access it and nothing is deferred.
-  static void discard_all(joint* head) noexcept {
-    for (joint* n = head->next.get(); n != nullptr;) {
-      joint* const next = n->next.get();
+  static void discard_all(joint* head, unsigned side = 0) noexcept {
+    for (joint* n = head->next[side].get(); n != nullptr;) {
+      joint* const next = n->next[side].get();
       discard(n);
       n = next;
     }
-    head->next = nullptr;
+    head->next[side] = nullptr;
   }
 };
-
-// Returns true if all items are gone, and nothing if the caller must abort.
-template <class T>
-std::optional<bool> clear_chain(section& here, joint* head) {
-  joint* first = dereference(head);
-  joint* at = first->next.read();
-  if (at == nullptr) return true;
-  if (!here.lock(first)) return std::nullopt;
-  while (at != nullptr) {
-    auto* gone = static_cast<node_of<T>*>(at);
-    if (!here.lock_const(gone)) return std::nullopt;
-    at = gone->next.read();
-    here.free(gone);
-  }
-  first->next = nullptr;
-  return true;
-}
 
 }  // namespace detail
 

@@ -18,7 +18,7 @@ namespace lockswap::rlu {
 template <object T, hash_of<T> Hash = std::hash<T>, order_of<T> Less = std::less<T>>
 class hash_set : public set_functions<hash_set<T, Hash, Less>, T> {
   using chain = detail::chain<T>;
-  using head = embedded<detail::joint>;
+  using head = embedded<detail::joint<>>;
   using own = set_functions<hash_set, T>;
   friend own;
 
@@ -73,7 +73,7 @@ class hash_set : public set_functions<hash_set<T, Hash, Less>, T> {
   [[nodiscard]] std::optional<bool> clear(section& here) {
     own::join(here);
     for (std::size_t i = 0; i < buckets_; ++i) {
-      if (!detail::clear_chain<T>(here, heads_[i].get())) return std::nullopt;
+      if (!chain::clear(here, heads_[i].get())) return std::nullopt;
     }
     return true;
   }

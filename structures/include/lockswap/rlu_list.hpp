@@ -90,14 +90,14 @@ class list : public set_functions<list<T, Less>, T> {
   }
   [[nodiscard]] std::optional<bool> clear(section& here) {
     own::join(here);
-    return detail::clear_chain<T>(here, head_.get());
+    return chain::clear(here, head_.get());
   }
 
  private:
   const T* look(const T& item) const { return detail::item_at(at(item)); }
   auto at(const T& item) const { return chain::find_sorted(head_.get(), item, less_); }
 
-  mutable embedded<detail::joint> head_;
+  mutable embedded<detail::joint<>> head_;
   [[no_unique_address]] Less less_;
 };
 

@@ -1,6 +1,7 @@
 // The structures under Read-Log-Update: as sets, linearizable, and as parts of one section.
 #include <algorithm>
 
+#include "deferred.h"
 #include "rlu/rlu_sets.h"
 #include "set_checks.h"
 
@@ -9,18 +10,6 @@ namespace {
 using namespace bench;
 using lockswap::rlu::section;
 using lockswap::rlu::update;
-
-// Sets the deferral for a test, and back.
-class Deferred {
- public:
-  explicit Deferred(unsigned commits) { lockswap_rlu_set_deferral(commits); }
-  ~Deferred() {
-    lockswap_rlu_flush_all();
-    lockswap_rlu_set_deferral(1);
-  }
-  Deferred(const Deferred&) = delete;
-  Deferred& operator=(const Deferred&) = delete;
-};
 
 template <class S>
 class RluStructure : public testing::Test {};
@@ -172,54 +161,6 @@ TEST(RluStructures, ADoubleListIsTheSameBackwards) {
   }
   writer.join();
   EXPECT_EQ(wrong, 0);
-}
-
-// While the table is resized, keys that stay are always found, each once, and others come and go.
-TEST(RluStructures, ATableIsWholeWhileItIsResized) {
-  for (const unsigned deferral : {1u, 10u}) {
-    const Deferred deferred(deferral);
-    constexpr int kStay = 200;  // the even keys
-    lockswap::rlu::resizable_hash_set<int> table(16);
-    for (int i = 0; i < kStay; ++i)
-      ASSERT_TRUE(table.insert(i * 2));
-    lockswap_rlu_flush();
-    std::atomic<bool> stop{false};
-    std::atomic<int> wrong{0};
-    std::vector<std::thread> threads;
-    threads.emplace_back([&] {
-      std::mt19937 random(1);
-      while (!stop.load()) {
-        const int key = static_cast<int>(random() % kStay);
-        if (!table.contains(key * 2) || table.insert(key * 2)) ++wrong;
-        if (!table.insert(key * 2 + 1) || !table.contains(key * 2 + 1)) ++wrong;
-        if (!table.remove(key * 2 + 1) || table.contains(key * 2 + 1)) ++wrong;
-      }
-    });
-    threads.emplace_back([&] {
-      while (!stop.load()) {
-        std::multiset<int> found;
-        table.for_each([&](int key) { found.insert(key); });
-        for (int i = 0; i < kStay; ++i) {
-          if (found.count(i * 2) != 1) ++wrong;
-        }
-        if (found.size() > kStay + 1) ++wrong;
-      }
-    });
-    for (int i = 0; i < 60; ++i)
-      table.resize(i % 3 == 0 ? 128 : i % 3 == 1 ? 4 : 32);
-    EXPECT_EQ(table.buckets(), 32u);
-    stop = true;
-    for (auto& t : threads)
-      t.join();
-    EXPECT_EQ(wrong.load(), 0) << "deferral " << deferral;
-  }
-}
-
-TEST(RluStructures, ATableIsNotResizedInASection) {
-  lockswap::rlu::resizable_hash_set<int> table(4);
-  const section here;
-  EXPECT_THROW(table.resize(8), std::system_error);
-  EXPECT_EQ(table.buckets(), 4u);
 }
 
 TEST(OrderedHistory, FindsWhatNoOrderExplains) {
