@@ -16,8 +16,9 @@
 //
 // Prints for each database, with '_' for '-' in its name, the median of its rounds, and how the
 // first one stands to each other one, as rlubench does:
-//   NAME_ops_cpu, NAME_ops_s, NAME_ops_thread_cpu, NAME_found (share of the gets that found
-//   something), FIRST_to_NAME, with _low and _high
+//   NAME_ops_cpu, NAME_ops_s, NAME_ops_thread_cpu, NAME_reads_s, NAME_reads_cpu (gets),
+//   NAME_writes_s, NAME_writes_cpu (sets, adds and removes), NAME_found (share of the gets that
+//   found something), FIRST_to_NAME, with _low and _high
 // Exit status 1: a value is not what was stored, or records got lost. --help shows the options.
 
 #include <algorithm>
