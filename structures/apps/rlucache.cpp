@@ -8,6 +8,7 @@
 //                     the paper says of Kyoto Cabinet
 //   rwlock-shared     under one rwlock, which a change takes as a reader, as a get does; each takes
 //                     the mutex of its slot: what the shipped Kyoto Cabinet does
+//   mutex             under one mutex, which each operation takes
 //   kyoto             CacheDB of the library
 // All are filled with --records records at first. Then they are used in turns, round after round:
 // --threads threads for --seconds take a random key of one and a half times as many, and get it or,
@@ -172,6 +173,7 @@ const Kind kKinds[] = {
     {"rlu", contender<OwnDatabase<lockswap::rlu::cache>>},
     {"rwlock-exclusive", contender<OwnDatabase<GuardedCache<SetTakes::exclusive>>>},
     {"rwlock-shared", contender<OwnDatabase<GuardedCache<SetTakes::shared>>>},
+    {"mutex", contender<OwnDatabase<GuardedCache<SetTakes::exclusive, Mutex>>>},
     {"kyoto", contender<KyotoDatabase>},
 };
 
