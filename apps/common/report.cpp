@@ -36,9 +36,11 @@ void print_rates(const Phase& phase) {
     writes += s.writes;
     operations.push_back(s.operations());
   }
-  std::printf("ops_s %.0f reads_s %.3f writes_s %.3f ops_cpu %.0f fairness %.4f\n",
-              reads_s + writes_s, reads_s, writes_s, static_cast<double>(reads + writes) / cpu,
-              fairness_of(operations));
+  std::printf(
+      "ops_s %.0f reads_s %.3f writes_s %.3f ops_cpu %.0f reads_cpu %.0f writes_cpu %.0f "
+      "fairness %.4f\n",
+      reads_s + writes_s, reads_s, writes_s, static_cast<double>(reads + writes) / cpu,
+      static_cast<double>(reads) / cpu, static_cast<double>(writes) / cpu, fairness_of(operations));
   std::printf("ops %" PRIu64 " reads %" PRIu64 " writes %" PRIu64 "\n", reads + writes, reads,
               writes);
 }

@@ -1,7 +1,7 @@
 // What the benchmarks print: lines of `name value` pairs, which recipes pick apart.
 //
 //   ops_s, reads_s, writes_s   operations a second of all threads, by the clock on the wall
-//   ops_cpu                    operations a CPU-second
+//   ops_cpu, reads_cpu, writes_cpu   the same a CPU-second
 //   fairness                   fewest operations of a thread / most operations of a thread
 //   ops, reads, writes         how many there were
 //   live_ns, kept, all_ns      nanoseconds of a thread for one operation, in the live stretches

@@ -13,6 +13,7 @@
 //                  that call_rcu frees, commits that were deferred
 //   NAME_ops_s     operations a second
 //   NAME_ops_thread_cpu   operations a CPU-second of its threads; a resizing thread is not counted
+//   NAME_reads_s, NAME_writes_s, NAME_reads_cpu, NAME_writes_cpu   searches, and updates, as above
 //   NAME_resizes_s, NAME_resizes_cpu   resizes a second, and a CPU-second of the thread that makes
 //                  them; only with --resized
 // for each but the first how the first stands to it, of ops_cpu and ops_thread_cpu:

@@ -8,6 +8,7 @@
 //                     the paper says of Kyoto Cabinet
 //   rwlock-shared     under one rwlock, which a change takes as a reader, as a get does; each takes
 //                     the mutex of its slot: what the shipped Kyoto Cabinet does
+//   mutex             under one mutex, which each operation takes
 //   kyoto             CacheDB of the library
 // All are filled with --records records at first. Then they are used in turns, round after round:
 // --threads threads for --seconds take a random key of one and a half times as many, and get it or,
@@ -16,8 +17,9 @@
 //
 // Prints for each database, with '_' for '-' in its name, the median of its rounds, and how the
 // first one stands to each other one, as rlubench does:
-//   NAME_ops_cpu, NAME_ops_s, NAME_ops_thread_cpu, NAME_found (share of the gets that found
-//   something), FIRST_to_NAME, with _low and _high
+//   NAME_ops_cpu, NAME_ops_s, NAME_ops_thread_cpu, NAME_reads_s, NAME_reads_cpu (gets),
+//   NAME_writes_s, NAME_writes_cpu (sets, adds and removes), NAME_found (share of the gets that
+//   found something), FIRST_to_NAME, with _low and _high
 // Exit status 1: a value is not what was stored, or records got lost. --help shows the options.
 
 #include <algorithm>
@@ -171,6 +173,7 @@ const Kind kKinds[] = {
     {"rlu", contender<OwnDatabase<lockswap::rlu::cache>>},
     {"rwlock-exclusive", contender<OwnDatabase<GuardedCache<SetTakes::exclusive>>>},
     {"rwlock-shared", contender<OwnDatabase<GuardedCache<SetTakes::shared>>>},
+    {"mutex", contender<OwnDatabase<GuardedCache<SetTakes::exclusive, Mutex>>>},
     {"kyoto", contender<KyotoDatabase>},
 };
 

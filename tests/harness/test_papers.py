@@ -29,7 +29,7 @@ from lockswap.findings.stats import Ratio
 from lockswap.recipes import reader as recipes
 from lockswap.records.folder import Folder, RawWriter
 from lockswap.records.row import Row
-from lockswap.report import paper_page
+from lockswap.report import paper_page, paper_plots
 
 OURS = Paths(ROOT, ROOT / "build")
 FIGURES = reader.load_all(OURS)
@@ -324,6 +324,35 @@ def test_a_campaign_is_judged_round_by_round(tmp_path: Path, factor: float, outc
         "operations", "operations, per CPU-second", "writes", "writes, per CPU-second",
     ]  # fmt: skip
     assert all(spread for table in tables for _, spreads in table.rows for spread in spreads)
+
+
+def test_an_axis_may_be_of_some_panels_alone(tmp_path: Path) -> None:
+    """Where nothing is written, only the operations are drawn."""
+    panels = "".join(f'[[panel]]\nkey = "{key}"\ntitle = "{title}"\n' for key, title in (("a", "reads"), ("b", "both")))
+    text = FIGURE.replace('name   = "writes"', 'name   = "writes"\npanels = ["b"]').format(
+        name="test-1", more=panels, rule=""
+    )
+    write_campaign(tmp_path / "c", text, 2.0)
+    measured = paper_page.measured_of(loading.load(Folder(tmp_path / "c")))
+    assert [table.title for table in paper_page.tables(measured) if "CPU" not in table.title] == [
+        "(a) reads: operations", "(b) both: operations", "(b) both: writes",
+    ]  # fmt: skip
+    drawn = paper_plots.of(measured, paper_page.styles_of(measured, ["pthread", "ba"]))
+    assert [len(plot.panels) for plot in drawn] == [4, 2]
+    with pytest.raises(UserError, match=re.escape("y.panels: no such name 'b'")):
+        parse(text.replace('key = "b"', 'key = "c"'))
+
+
+MIXED = {"range-3", "range-4", "rlu-4", "rlu-5", "rlu-8", "rlu-9", "rlu-12", "bravo-4", "bravo-5", "bravo-6", "bravo-7"}
+
+
+@pytest.mark.parametrize("name", sorted(MIXED))
+def test_reads_and_writes_are_apart_as_well(name: str) -> None:
+    """The total is the first axis; reads, writes and erases follow."""
+    first, *others = (y.name for y in FIGURES[name].ys)
+    assert first in ("operations", "throughput")
+    assert {"reads", "searches", "lookups", "gets"} & set(others)
+    assert {"writes", "updates", "inserts", "puts"} & set(others)
 
 
 def test_lines_may_be_relative_to_another_one(tmp_path: Path) -> None:

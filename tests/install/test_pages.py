@@ -1,4 +1,4 @@
-"""The pages' tables of locks, variables and statistics have what the built library has, and nothing else."""
+"""The pages' tables of locks, variables, statistics and headers have what there is, and nothing else."""
 
 import json
 import re
@@ -76,3 +76,23 @@ def test_the_page_of_peers_and_its_workloads_have_the_locks_of_the_program() -> 
     assert set(recipes) == {names(row[0])[0] for row in rows(page)}
     compared = {lock for recipe in recipes.values() for lock in recipe["peers"]["lock"]}
     assert compared == set(known) - {"std"}
+
+
+def test_the_table_of_what_is_installed_and_pkg_config_name_each_header() -> None:
+    """Those that no other header includes must be there; parts of others may be left out."""
+    folders = [ROOT / "include/lockswap", ROOT / "structures/include/lockswap"]
+    texts = {file.name: file.read_text() for folder in folders for file in folder.glob("*.h*")}
+    included = set(re.findall(r'#include "(?:lockswap/)?([\w.]+)"', "".join(texts.values())))
+    cells = [row[0] for row in rows((ROOT / "docs/installing.md").read_text()) if "include/lockswap/" in row[1]]
+    said = [name for cell in cells for name in names(cell) if re.search(r"\.h(pp)?$", name)]
+    assert len(said) == len(set(said)) and set(said) <= set(texts)
+    assert set(texts) - included <= set(said)
+    packages = [
+        ROOT / "interpose/api/lockswap.pc.in",
+        *(ROOT / "structures/src/library").glob("lockswap-structures.pc.in"),
+    ]
+    patterns = re.findall(
+        r"[\w*]+\.h(?:pp)?\b", "".join(re.findall("Description: .*", "".join(p.read_text() for p in packages)))
+    )
+    assert [name for name in said if not any(fnmatchcase(name, pattern) for pattern in patterns)] == []
+    assert [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in texts)] == []

@@ -61,6 +61,7 @@ class Y:
     over: str = ""  # each line is drawn relative to this one
     over_first: bool = False  # each line is drawn relative to its first value
     lines: tuple[str, ...] = ()  # none: all
+    panels: tuple[str, ...] = ()  # none: all
 
     @property
     def higher_is_better(self) -> bool:
@@ -81,6 +82,9 @@ class Y:
 
     def has(self, line: Line) -> bool:
         return not self.lines or line.name in self.lines
+
+    def is_in(self, panel: Panel) -> bool:
+        return not self.panels or panel.key in self.panels
 
 
 @dataclass(frozen=True)

@@ -152,6 +152,7 @@ class _Reader:
             table.take("over", str, default=""),
             table.take("over_first", bool, default=False),
             tuple(table.list_of("lines", str)),
+            tuple(table.list_of("panels", str)),
         )
         table.done()
         return y
@@ -241,6 +242,7 @@ class _Reader:
                 self.fail(key, "two have the same name")
         for y in figure.ys:
             self._known("y", [*y.lines, *([y.over] if y.over else [])], lines)
+            self._known("y.panels", y.panels, panels)
         for statement in figure.says:
             self._known("says", [name for names in statement.of for name in names], lines)
             self._known("says.panels", statement.panels, panels)

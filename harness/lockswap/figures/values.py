@@ -97,7 +97,7 @@ class Measured:
     def failures(self, y: Y) -> list[str]:
         """Why points are missing, each reason once."""
         found: dict[str, None] = {}
-        for panel in self.figure.panels:
+        for panel in filter(y.is_in, self.figure.panels):
             for line in filter(y.has, self.figure.lines):
                 for x in range(len(self.axis.values)):
                     cell = self.cell(Point(panel, line, x))

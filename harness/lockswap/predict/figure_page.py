@@ -89,7 +89,7 @@ class Table:
 
 
 def tables(modelled: Modelled) -> list[Table]:
-    return [_table(modelled, panel, y) for y in modelled.ys for panel in modelled.panels]
+    return [_table(modelled, panel, y) for y in modelled.ys for panel in filter(y.is_in, modelled.panels)]
 
 
 def _table(modelled: Modelled, panel: Panel, y: Y) -> Table:

@@ -45,7 +45,7 @@ def of(modelled: Modelled, styles: Styles) -> list[Plot]:
 
 def _plot(modelled: Modelled, y: Y, styles: Styles) -> Plot:
     heading = f"Modelled, not measured: {modelled.figure.heading} on {modelled.machine.name}"
-    shown = [_Axes(modelled, panel, y) for panel in modelled.panels]
+    shown = [_Axes(modelled, panel, y) for panel in filter(y.is_in, modelled.panels)]
     return plot(
         f"modelled-{modelled.figure.name}-{slug(y.name)}",
         f"{heading}: {y.name}, medians of the draws, and bands in which 90 % of them lie",

@@ -51,7 +51,7 @@ def tables(measured: Measured) -> list[Table]:
     return [
         _table(measured, panel, y, per_cpu)
         for y in figure.ys
-        for panel in figure.panels
+        for panel in filter(y.is_in, figure.panels)
         for per_cpu in ((False, True) if measured.has_per_cpu(y) else (False,))
     ]
 

@@ -50,7 +50,7 @@ def of(measured: Measured, styles: Styles) -> list[Plot]:
 def _plot(measured: Measured, y: Y, styles: Styles) -> Plot:
     figure = measured.figure
     clocks = (False, True) if measured.has_per_cpu(y) else (False,)
-    shown = [_Axes(measured, panel, y, per_cpu) for panel in figure.panels for per_cpu in clocks]
+    shown = [_Axes(measured, panel, y, per_cpu) for panel in filter(y.is_in, figure.panels) for per_cpu in clocks]
     band = "; the grey part has more threads than processors" if measured.axis.over_subscribed else ""
     return plot(
         plot_name(figure, y),

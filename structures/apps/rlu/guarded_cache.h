@@ -1,5 +1,5 @@
-// The cache database of lockswap/rlu_cache.hpp under one global rwlock: under lockswap, any lock of
-// its registry.
+// The cache database of lockswap/rlu_cache.hpp under one global rwlock or mutex: under lockswap,
+// any lock of its registry.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@ enum class SetTakes {
   shared,     // as the shipped CacheDB does: then each operation takes the mutex of its slot
 };
 
-template <SetTakes kSet>
+template <SetTakes kSet, class Lock>
 class GuardedSync {
  public:
   template <class T>
@@ -93,11 +93,11 @@ class GuardedSync {
   struct alignas(64) Slot {
     std::mutex lock;
   };
-  Rwlock global_;
+  Lock global_;
   Slot slots_[lockswap::rlu::detail::kCacheSlots];
 };
 
-template <SetTakes kSet>
-using GuardedCache = lockswap::rlu::cache_database<GuardedSync<kSet>>;
+template <SetTakes kSet, class Lock = Rwlock>
+using GuardedCache = lockswap::rlu::cache_database<GuardedSync<kSet, Lock>>;
 
 }  // namespace bench

@@ -52,21 +52,31 @@ struct Rounds {
   std::vector<double> ops_cpu;
   std::vector<double> ops_thread_cpu;
   std::vector<double> ops_s;
+  std::vector<double> reads_s, reads_cpu;
+  std::vector<double> writes_s, writes_cpu;
   std::vector<double> resizes_s;
   std::vector<double> resizes_cpu;  // a CPU-second of all but the workers
 
   void add(const Round& r) {
-    double operations = 0;
-    double rate = 0;
+    double reads = 0;
+    double writes = 0;
+    double read_rate = 0;
+    double write_rate = 0;
     double cpu = 0;
     for (const Share& s : r.phase) {
-      operations += static_cast<double>(s.operations());
-      rate += static_cast<double>(s.operations()) / s.seconds;
+      reads += static_cast<double>(s.reads);
+      writes += static_cast<double>(s.writes);
+      read_rate += static_cast<double>(s.reads) / s.seconds;
+      write_rate += static_cast<double>(s.writes) / s.seconds;
       cpu += s.cpu_seconds;
     }
-    ops_cpu.push_back(operations / r.cpu_seconds);
-    ops_thread_cpu.push_back(operations / cpu);
-    ops_s.push_back(rate);
+    reads_s.push_back(read_rate);
+    writes_s.push_back(write_rate);
+    ops_s.push_back(read_rate + write_rate);
+    reads_cpu.push_back(reads / r.cpu_seconds);
+    writes_cpu.push_back(writes / r.cpu_seconds);
+    ops_cpu.push_back((reads + writes) / r.cpu_seconds);
+    ops_thread_cpu.push_back((reads + writes) / cpu);
     resizes_s.push_back(static_cast<double>(r.resizes) / r.seconds);
     resizes_cpu.push_back(static_cast<double>(r.resizes) / (r.cpu_seconds - cpu));
   }
@@ -112,6 +122,9 @@ inline void print_rounds(const std::string& of, const Rounds& r, bool resizes = 
   std::printf("%s_ops_cpu %.0f %s_ops_s %.0f %s_ops_thread_cpu %.0f\n", name.c_str(),
               median(r.ops_cpu), name.c_str(), median(r.ops_s), name.c_str(),
               median(r.ops_thread_cpu));
+  std::printf("%s_reads_s %.0f %s_writes_s %.0f %s_reads_cpu %.0f %s_writes_cpu %.0f\n",
+              name.c_str(), median(r.reads_s), name.c_str(), median(r.writes_s), name.c_str(),
+              median(r.reads_cpu), name.c_str(), median(r.writes_cpu));
   if (!resizes) return;
   std::printf("%s_resizes_s %.2f %s_resizes_cpu %.2f\n", name.c_str(), median(r.resizes_s),
               name.c_str(), median(r.resizes_cpu));

@@ -319,6 +319,13 @@ def rlubench_is_there() -> bool:
     return False
 
 
+def apart(found: dict[str, float], name: str) -> None:
+    """Reads and writes of a contestant are all that it did; each figure of one round is rounded."""
+    for per in ("s", "cpu"):
+        both = found[f"{name}_reads_{per}"] + found[f"{name}_writes_{per}"]
+        need(abs(both - found[f"{name}_ops_{per}"]) <= 2, f"{name}: reads and writes per {per} are not all: {found}")
+
+
 def test_rlubench() -> None:
     if not rlubench_is_there():
         return
@@ -329,6 +336,7 @@ def test_rlubench() -> None:
             found = values(line + resized, lock)
             for name in sets:
                 need(found[f"{name}_ops_cpu"] > 0 and found[f"{name}_ops_s"] > 0, f"{name} did nothing: {found}")
+                apart(found, name)
                 need(not resized or found[f"{name}_resizes_s"] > 0, f"{name} was not resized: {found}")
                 need(name == "rlu" or found[f"rlu_to_{name}"] > 0, f"no ratio to {name}: {found}")
             need(found["rlu_syncs"] >= found["rlu_commits"] > 0, f"without deferral each commit takes effect: {found}")
@@ -397,7 +405,7 @@ def test_ldubench() -> None:
 
 
 def test_rlucache() -> None:
-    databases = ("rlu", "rwlock_exclusive", "rwlock_shared", "kyoto")
+    databases = ("rlu", "rwlock_exclusive", "rwlock_shared", "mutex", "kyoto")
     for lru in ("off", "on"):
         line = f"rlucache --with all --records 2000 --seconds 0.03 --threads 3 --mutation 0.1 --lru {lru}"
         for lock in ("", "ba"):
@@ -405,6 +413,7 @@ def test_rlucache() -> None:
             for name in databases:
                 need(found[f"{name}_ops_cpu"] > 0, f"{name} did nothing: {found}")
                 need(0.55 < found[f"{name}_found"] < 0.78, f"{name}: two keys of three are there: {found}")
+                apart(found, name)
                 need(name == "rlu" or found[f"rlu_to_{name}"] > 0, f"no ratio to {name}: {found}")
 
 

@@ -1,7 +1,7 @@
 // A torture of the RLU library in the manner of rcutorture (the paper's section 4.7): elements go
 // through a pipeline of ages while readers look at them.
 //
-//     torture [SECONDS [SEED [DEFERRAL]]]
+//     torture [SECONDS [SEED [DEFERRAL [STAY]]]]
 //
 // Updaters replace the element that a shared object points to, and age the old one by a step at
 // each grace period (by synchronize, by callbacks, by frees of the library's own). A reader that
@@ -9,7 +9,8 @@
 // accounts, whose sum each section must find unchanged, and which is the same at the end. Fake
 // writers synchronize, flush and wait for callbacks at random. Threads come and go all the time;
 // some exit in a section that has locked objects. Children of forks at any moment find the sum, go
-// on, and end. With deferral, threads must have helped each other.
+// on, and end. With deferral, threads must have helped each other. STAY threads only have a context
+// and stay to the end, so that the contexts of those that come and go are in later groups.
 //
 // WITHOUT_EXIT_HOOKS: no exits in sections, which would last for ever then, and no helpers. With a
 // sanitizer, whose own locks a fork does not take: no forks.
@@ -242,6 +243,15 @@ int main(int argc, char** argv) {
     account = rlu::make<Account>(kEach);
 
   std::vector<std::thread> threads;
+  const long stay = argc > 4 ? std::atol(argv[4]) : 0;
+  for (long i = 0; i < stay; ++i) {
+    threads.emplace_back([] {
+      { const rlu::section here; }
+      stop.wait(false);
+    });
+  }
+  while (static_cast<long>(counts().threads) < stay)
+    std::this_thread::yield();
   unsigned number = seed;
   const auto add = [&](auto f) { threads.emplace_back([f, s = ++number * 7919] { live(s, f); }); };
   add(replace);
@@ -283,6 +293,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 600 && !worked(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   stop = true;
+  stop.notify_all();
   for (auto& t : threads)
     t.join();
   lockswap_rlu_flush_all();

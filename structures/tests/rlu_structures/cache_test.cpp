@@ -23,6 +23,7 @@ template <class Db>
 class CacheDatabase : public testing::Test {};
 using Databases =
     testing::Types<lockswap::rlu::cache, bench::GuardedCache<bench::SetTakes::exclusive>,
+                   bench::GuardedCache<bench::SetTakes::exclusive, bench::Mutex>,
                    bench::GuardedCache<bench::SetTakes::shared>>;
 TYPED_TEST_SUITE(CacheDatabase, Databases);
 
