@@ -11,6 +11,7 @@
 #include "platform/memory.h"
 #include "platform/native.h"
 #include "range/concept.h"
+#include "range/node.h"
 #include "range/request.h"
 #include "range/segments.h"
 #include "range/stages.h"
@@ -25,7 +26,24 @@ class RangeNodeOps {
   static constexpr bool kFastPath = FastRangeLock<Lock>;
 
   static Lock& lock(RangeFrame& f) noexcept { return *reinterpret_cast<Lock*>(f.state); }
-  static Node* node(const RangeHandle& h) noexcept { return static_cast<Node*>(h.node); }
+  // A handle's `node` is the node's address plus its turn, modulo kRangeTurns.
+  static_assert(alignof(Node) == kRangeTurns);
+  static Node* node(const RangeHandle& h) noexcept {
+    return reinterpret_cast<Node*>(reinterpret_cast<std::uintptr_t>(h.node) &
+                                   -std::uintptr_t{kRangeTurns});
+  }
+  static RangeHandle handle_of(Node& n, RangeFrame& f) noexcept {
+    return {reinterpret_cast<std::byte*>(&n) + n.turn % kRangeTurns, &f};
+  }
+  static RangeHandle handle_if_any(Node* n, RangeFrame& f) noexcept {
+    return n == nullptr ? RangeHandle{nullptr, &f} : handle_of(*n, f);
+  }
+  // Returns 0, or why the calling thread can't use the handle, whose node is n.
+  static int refuse(const RangeHandle& h, const Node* n) noexcept {
+    if (!Lock::is_mine(n)) [[unlikely]]
+      return EPERM;
+    return (reinterpret_cast<std::uintptr_t>(h.node) ^ n->turn) % kRangeTurns == 0 ? 0 : EINVAL;
+  }
   // relaxed: a bound lock never changes its kind.
   static RangeOptions options(const RangeFrame& f) noexcept {
     return RangeKind::options(f.kind.load(relaxed));
@@ -47,7 +65,7 @@ class RangeNodeOps {
     if constexpr (kFastPath) {
       Node* n;
       if (!lock(f).acquire_alone(start, end, shared, n)) return false;
-      h = {n, &f};
+      h = handle_of(*n, f);
       return true;
     } else {
       return false;
@@ -58,20 +76,21 @@ class RangeNodeOps {
     Node* n = nullptr;
     const bool shared = mode == RangeMode::shared;
     const int result = lock(f).acquire_slowly({start, end, shared, false, nullptr}, options(f), n);
-    h = {n, &f};
+    h = handle_if_any(n, f);
     return result;
   }
   static int acquire_within(RangeFrame& f, RangeHandle& h, const RangeRequest& r) {
     Node* n = nullptr;
     const int result = acquire_range(lock(f), r, options(f), n);
-    h = {n, &f};
+    h = handle_if_any(n, f);
     return result;
   }
   static int release(RangeHandle& h) {
     Node* n = node(h);
-    if (!Lock::is_mine(n)) [[unlikely]]
-      return EPERM;
+    if (const int error = refuse(h, n); error != 0) [[unlikely]]
+      return error;
     h.node = nullptr;
+    ++n->turn;
     if constexpr (kFastPath) {
       if (lock(*h.lock).release_alone(n)) return 0;
     }
@@ -83,7 +102,7 @@ class RangeNodeOps {
   }
   static int downgrade(RangeHandle& h) {
     Node* n = node(h);
-    if (!Lock::is_mine(n)) return EPERM;
+    if (const int error = refuse(h, n); error != 0) return error;
     if constexpr (SharingRangeLock<Lock>) {
       if (Lock::is_shared(n)) return EINVAL;
       lock(*h.lock).downgrade(n);
@@ -94,7 +113,7 @@ class RangeNodeOps {
   }
   static int try_upgrade(RangeHandle& h) {
     Node* n = node(h);
-    if (!Lock::is_mine(n)) return EPERM;
+    if (const int error = refuse(h, n); error != 0) return error;
     if constexpr (UpgradableRangeLock<Lock>) {
       return Lock::is_shared(n) ? lock(*h.lock).try_upgrade(n) : EINVAL;
     } else {

@@ -34,8 +34,12 @@ std::uint64_t of(const Node* n) noexcept {
 }
 }  // namespace link
 
+// A handle has its node's turn, modulo this, next to the node's address, so that a copy of a handle
+// that was released can be told apart.
+inline constexpr std::uint32_t kRangeTurns = 64;
+
 template <Platform P>
-struct alignas(64) RangeNode {
+struct alignas(kRangeTurns) RangeNode {
   typename P::template atomic<std::uint64_t> next{};  // a link
   // The owner writes these before the node is in a list. They stay constant until the node has been
   // removed and every walk that may have met it has ended.
@@ -44,6 +48,7 @@ struct alignas(64) RangeNode {
   typename P::template plain<std::uint64_t> owner{};  // P::self()
   // The number of waiters that have ended their walk but still read `next`.
   typename P::template atomic<std::uint32_t> pins{};
+  std::uint32_t turn = 0;  // how many ranges it has been; the owner adds one when it releases it
   RangeNode* below = nullptr;  // for the pools
   RangeNode* batch = nullptr;
 

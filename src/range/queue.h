@@ -80,6 +80,7 @@ class RangeQueue {
         if (!closed || P::template local<RangesHeld>().count != 0) return 0;
         if (queue_.lets_pass(gate, r_)) return 0;
         if (r_.only_try) return EBUSY;
+        P::check([] { return P::template local<RangesHeld>().count == 0; });
         // 32 times 250 ms in which the keeper did not succeed.
         const Deadline limit = within(r_.deadline, P::take_back() << 5);
         if (queue_.wait(gate, limit)) continue;

@@ -34,6 +34,7 @@
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "range/interval_tree.h"
+#include "range/node.h"
 #include "range/request.h"
 #include "range/spin_lock.h"
 #include "reclaim/pools.h"
@@ -42,12 +43,13 @@
 namespace lockswap {
 
 template <Platform P>
-struct alignas(64) RangeTreeNode : IntervalTreeLinks<RangeTreeNode<P>> {
+struct alignas(kRangeTurns) RangeTreeNode : IntervalTreeLinks<RangeTreeNode<P>> {
   // kOne for each range in the way, plus kSleepers.
   typename P::template atomic<std::uint32_t> blocked{};
   bool shared = false;
   std::uint64_t arrival = 0;
   std::uint64_t owner = 0;         // P::self()
+  std::uint32_t turn = 0;          // as in RangeNode
   RangeTreeNode* below = nullptr;  // for the pools
   RangeTreeNode* batch = nullptr;
   RangeTreeNode* next = nullptr;  // in the list of all nodes of the lock

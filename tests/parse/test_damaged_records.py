@@ -6,6 +6,7 @@ import random
 import struct
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -156,6 +157,31 @@ def test_stacks_that_could_not_be_walked(name, tmp_path):
         for stack in process.get("stacks", ()):
             stack["frames"] = []
     judge(name, found)
+
+
+def read_corpus(kind: str, folder: Path, step: int) -> None:
+    """Inputs that together take every way through the reader that libFuzzer has found."""
+    good = 0
+    with tarfile.open(ROOT / f"tests/parse/corpus/{kind}.tar.xz") as corpus:
+        members = [member for member in corpus.getmembers() if member.isfile()][::step]
+        for member in members:
+            file = folder / "record"
+            file.write_bytes(corpus.extractfile(member).read())
+            good += read(kind, file) is not None
+            if kind == "calls":
+                plan(file)
+    assert len(members) > 100 // step and good > len(members) // 2
+
+
+@pytest.mark.parametrize("kind", ["profile", "audit", "calls"])
+def test_some_inputs_that_a_fuzzer_found(kind, tmp_path):
+    read_corpus(kind, tmp_path, step=8)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["profile", "audit", "calls"])
+def test_all_inputs_that_a_fuzzer_found(kind, tmp_path):
+    read_corpus(kind, tmp_path, step=1)
 
 
 @pytest.mark.full

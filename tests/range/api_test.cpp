@@ -82,6 +82,27 @@ TEST_P(RangeApi, AHandleIsReleasedOnceAndByItsThread) {
   EXPECT_EQ(lockswap_range_release(&r), EINVAL);
 }
 
+TEST_P(RangeApi, ACopyOfAHandleIsRefusedOnceEitherIsReleased) {
+  for (int i = 0; i < 200; ++i) {
+    lockswap_range first;
+    lockswap_range second;
+    ASSERT_EQ(lockswap_range_acquire(&lock, &first, 0, 10, kExclusive), 0);
+    lockswap_range copy = first;
+    EXPECT_EQ(lockswap_range_release(&copy), 0);
+    copy = first;
+    EXPECT_EQ(lockswap_range_release(&first), EINVAL);
+    // The same memory may be this range's now.
+    ASSERT_EQ(lockswap_range_acquire(&lock, &second, 0, 10, kExclusive), 0);
+    EXPECT_EQ(lockswap_range_release(&copy), EINVAL);
+    EXPECT_EQ(lockswap_range_downgrade(&copy), EINVAL);
+    EXPECT_EQ(lockswap_range_try_upgrade(&copy), EINVAL);
+    if (i == 0) {
+      EXPECT_EQ(probe(0, 10, kExclusive), EBUSY) << "it is still held";
+    }
+    EXPECT_EQ(lockswap_range_release(&second), 0);
+  }
+}
+
 TEST_P(RangeApi, DestroyRefusesAHeldLock) {
   lockswap_range a;
   lockswap_range b;

@@ -17,7 +17,8 @@
 //   head, and a lane for each CPU.
 // Invariants: a thread has at most one lane of a lock, and holds none when it has that lock, or has
 //   timed out. So no thread waits for a lane while it keeps others from the lock, unless it holds
-//   the lock already.
+//   the lock already. (No P::check: no state records it. A lane belongs to a Pass, which is a local
+//   variable of the acquiring function.)
 // Fairness: that of the underlying lock for the threads in its queue, and eventual_queue.h's in
 //   each lane. A thread that finds the underlying lock free takes it ahead of passive ones.
 // Liveness: a thread that has waited for P::take_back() in a lane goes on without it. So a thread

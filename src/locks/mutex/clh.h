@@ -48,7 +48,7 @@ template <Platform P, WaitPolicy<P> W>
 class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
   friend NodeQueue<Clh<P, W>, P, ClhNode<P>>;
   using Base = NodeQueue<Clh<P, W>, P, ClhNode<P>>;
-  using Base::enter, Base::holder_, Base::kLeft, Base::tail_;
+  using Base::enter, Base::kLeft, Base::own, Base::tail_;
   using typename Base::Handle, typename Base::Nodes;
 
  public:
@@ -76,7 +76,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
       return false;
     }
     if (before != 0 && !go_over(before) && !give_up(before, me)) return false;
-    holder_.store(me, relaxed);  // as in enter
+    own(me);
     return true;
   }
 
@@ -133,7 +133,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
   bool finish(std::uint64_t arrival, const Deadline* deadline) noexcept {
     auto me = static_cast<Handle>(arrival);
     if (!wait_for(static_cast<Handle>(arrival >> 32), me, deadline)) return false;
-    holder_.store(me, relaxed);  // as in enter
+    own(me);
     return true;
   }
 
@@ -151,6 +151,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
   static bool next_before(Handle& before) noexcept {
     const Handle gone = before;
     before = before_in(Nodes::at(gone).state.load(relaxed));  // it changes no more
+    P::check([gone, before] { return Nodes::at(gone).state.load(relaxed) == before << kShift; });
     Nodes::give(gone);
     return before != 0;
   }

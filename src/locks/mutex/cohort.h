@@ -74,25 +74,25 @@ class CohortMutex : public BlockLock<P, CohortMutex<P, W>, PartsPer::node> {
     Head& h = state_.head();
     const std::uint32_t node = P::node();
     Mutex::lock(h.global, local(h, node));
-    h.node.store(node + 1, relaxed);  // the holder's own
+    own(h, node + 1);
   }
   bool lock_until(const Deadline* deadline) noexcept {
     Head& h = state_.head();
     if (!h.global.lock_until(deadline)) return false;
-    h.node.store(kNoLocalLock, relaxed);  // as in lock
+    own(h, kNoLocalLock);
     return true;
   }
   bool try_lock() noexcept {
     Head& h = state_.head();
     if (!h.global.try_lock()) return false;
-    h.node.store(kNoLocalLock, relaxed);  // as in lock
+    own(h, kNoLocalLock);
     return true;
   }
 
   // Does nothing if nobody holds the lock, as in glibc.
   void unlock() noexcept {
     Head* const h = state_.peek();
-    const std::uint32_t node = h == nullptr ? 0 : h->node.load(relaxed);  // as in lock
+    const std::uint32_t node = h == nullptr ? 0 : h->node.load(relaxed);  // as in own
     if (node == 0) [[unlikely]]
       return;
     h->node.store(0, relaxed);  // before the release that passes the lock on
@@ -130,6 +130,11 @@ class CohortMutex : public BlockLock<P, CohortMutex<P, W>, PartsPer::node> {
  private:
   static constexpr std::uint32_t kNoLocalLock = ~0u;  // the holder has no local lock
 
+  // Called by the thread that has the lock now.
+  static void own(Head& h, std::uint32_t node) noexcept {
+    P::check([&h] { return h.node.load(relaxed) == 0; });
+    h.node.store(node, relaxed);  // the holder's own
+  }
   static typename Mutex::Node& local(Head& h, std::uint32_t node) noexcept {
     return State::part(h, node).local;
   }

@@ -48,7 +48,7 @@ template <Platform P, WaitPolicy<P> W>
 class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
   friend NodeQueue<Mcs<P, W>, P, McsNode<P>>;
   using Base = NodeQueue<Mcs<P, W>, P, McsNode<P>>;
-  using Base::close_queue, Base::enter, Base::holder_, Base::kLeft, Base::tail_;
+  using Base::close_queue, Base::enter, Base::holder_, Base::kLeft, Base::own, Base::tail_;
   using typename Base::Handle, typename Base::Node, typename Base::Nodes;
 
  public:
@@ -59,7 +59,7 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
     const auto me = static_cast<Handle>(arrival);
     line_up(static_cast<Handle>(arrival >> 32), me);
     wait_at(me, nullptr);
-    holder_.store(me, relaxed);  // as in enter
+    own(me);
   }
 
   bool lock_until(const Deadline* deadline) noexcept {
@@ -73,7 +73,7 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
       line_up(static_cast<Handle>(arrival >> 32), me);
     }
     if (!wait_at(me, deadline)) return false;
-    holder_.store(me, relaxed);  // as in enter
+    own(me);
     return true;
   }
 
@@ -86,7 +86,7 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
       Nodes::give(me);
       return false;
     }
-    holder_.store(me, relaxed);  // as in enter
+    own(me);
     return true;
   }
 
@@ -170,6 +170,7 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
         }
         return;
       }
+      P::check([this, was] { return was == static_cast<std::uint32_t>(abandoned()); });
       last = next;
       if (close_queue(last)) {
         Nodes::give(last);

@@ -53,7 +53,7 @@ class NodeQueue {
   }
   // The hot path of unlock. Returns 0 if all is done, and otherwise slow_unlock's argument.
   [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
-    const Handle me = holder_.load(relaxed);  // as in enter
+    const Handle me = holder_.load(relaxed);  // as in own
     if (me == 0) [[unlikely]]
       return 0;
     holder_.store(0, relaxed);  // before the release that passes the lock on
@@ -89,7 +89,7 @@ class NodeQueue {
     Lock::renew(me);  // published by the RMW on the tail
     Handle none = 0;
     if (P::is_alone() && tail_.compare_exchange_alone(none, me)) [[unlikely]] {
-      holder_.store(me, relaxed);  // as below
+      own(me);
       return 0;
     }
     // acq_rel: release publishes the node; acquire pairs with the release in close_queue that left
@@ -97,8 +97,13 @@ class NodeQueue {
     const Handle before = tail_.exchange(me, acq_rel);
     if (before != 0) [[unlikely]]
       return std::uint64_t{before} << 32 | me;
-    holder_.store(me, relaxed);  // read by the thread that releases
+    own(me);
     return 0;
+  }
+  // Called by the thread that has the lock now.
+  [[gnu::always_inline]] void own(Handle me) noexcept {
+    P::check([this] { return holder_.load(relaxed) == 0; });
+    holder_.store(me, relaxed);  // read by the thread that releases
   }
 
   // Returns true if nobody has queued behind that node, so that the queue is empty now.

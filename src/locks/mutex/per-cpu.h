@@ -117,6 +117,7 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PartsPer::cpu> {
         return false;
       }
     }
+    P::check([&h] { return h.held.load(relaxed) == 0; });
     h.held.store(1, relaxed);  // the holder's own
     return true;
   }

@@ -11,7 +11,8 @@
 //   indicator (all_readers.h) and the local lock of the mutex. The head has the global lock, the
 //   node of the writer that holds the lock, what a writer waits for, and `state`
 //   (cohort_writers.h): whether a writer is present, and how many readers wait.
-// Invariants: waiting readers are not counted in, except momentarily.
+// Invariants: waiting readers are not counted in, except momentarily. (No P::check: a counter
+//   doesn't show for how long its readers stay.)
 // Fairness: at most kMostInARow + 1 writers of a node in a row while others wait. A timed writer
 //   takes the mutex only when it is free, and then waits for readers like any other.
 //   cohort     waiting readers go first after kMostInARow writers

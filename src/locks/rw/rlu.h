@@ -12,7 +12,8 @@
 //   PF-T's number of writers so far serves as the clock, and its queue takes the readers that meet
 //   a writer or have no place in a row.
 // Invariants: while a writer holds the lock, no section names it, except those of readers that are
-//   about to turn back.
+//   about to turn back. (No P::check: a section doesn't show whether its reader will turn back. The
+//   explorer finds a reader that stays, since that one is in beside the writer.)
 // Fairness: PF-T's for queued readers and for writers. Readers that filled their section before a
 //   writer arrived go first.
 // Space: none in addition to the object, and 128 bytes per thread (rows.h). A thread has 7

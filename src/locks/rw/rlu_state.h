@@ -61,6 +61,7 @@ struct RluState {
     if (!word().compare_exchange(v, v | RluBits::kStarting, relaxed)) return;
     Readers<P>::drop(domain());
     v = word().load(relaxed);
+    P::check([this] { return (word().load(relaxed) & RluBits::kSectionsInUse) == 0; });
     // release: those sections are empty; pairs with is_named. (What writers release to readers is
     // in the same word, which is only updated.)
     while (!word().compare_exchange(v, opened(v), release)) {}
