@@ -18,13 +18,13 @@
 // Steps of a waiting reader:
 //   1. when its patience is over, it checks kDraining. If that is clear, a writer has the lock or
 //      is about to, and the reader keeps its place in the lock below and waits as long again
-//      If that writer has been there since the last check, or since the reader began to wait, it
-//      holds the lock for a long time, and patience does not help. Then the next sleep takes up to
-//      ten seconds, and so on until a check finds another writer or none. Otherwise many readers
-//      behind one long write hold would use up a processor. A reader that wakes up because that
-//      writer has left, and must wait for the next one, has its usual patience again (as_at_first
-//      in clock.h). A reader of a lock that wakes only one of them may stay asleep meanwhile, so
-//      its sleeps are only eight times as long as the last one
+//      If the last check found the same writer, that writer holds the lock for a long time, and
+//      patience does not help. Then each sleep is eight times as long as the last one, up to ten
+//      seconds, until a check finds another writer or none. Otherwise many readers behind one long
+//      write hold would use up a processor. A reader that wakes up because that writer has left,
+//      and must wait for the next one, has its usual patience again (as_at_first in clock.h). If a
+//      reader stays asleep because it lost a race with the writer's release, those that wait for it
+//      are delayed by at most eight times the time that it has already waited
 //   2. if kDraining is set, it adds an extra hold, and has the lock
 //   3. only then does it withdraw from the lock below. If it is too late for that, it has the lock
 //      twice, and ends the extra hold
@@ -106,27 +106,21 @@ class Guests {
   }
 
   // What a reader remembers about the current writer from one recheck to the next.
-  // kWakesAll: the release of a writer wakes all waiting readers before others need them.
-  template <bool kWakesAll>
   class Stays {
    public:
-    // Called with the id of the writer, 0 for none, after the reader has arrived.
-    explicit Stays(std::uint32_t writer) noexcept : writer_(writer) {}
     // Called after a recheck that found no waiting writer, by a reader with that patience.
     void looked(const Frame& f, std::uint64_t patience) noexcept {
       const std::uint32_t now = f.writer.load(relaxed);  // relaxed: affects timing only
       const bool same = now != 0 && now == writer_ && patience < kLongest;
       writer_ = now;
-      longer_ =
-          same ? std::min(kWakesAll ? kLongest : kTimes * std::max(longer_, patience), kLongest)
-               : 0;
+      longer_ = same ? std::min(kTimes * std::max(longer_, patience), kLongest) : 0;
     }
     // Returns the time that replaces the patience, or 0 if none does.
     std::uint64_t longer() const noexcept { return longer_; }
 
    private:
     static constexpr std::uint64_t kTimes = 8, kLongest = 10'000'000'000;  // nanoseconds
-    std::uint32_t writer_;
+    std::uint32_t writer_ = 0;
     std::uint64_t longer_ = 0;
   };
 

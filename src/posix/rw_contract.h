@@ -339,12 +339,11 @@ class RwContract {
                                          const Deadline* deadline) noexcept {
     auto a = static_cast<Attempt>(rest);
     if ((rest & kArrived) != 0 || !Lock::slow_read(f, a)) {
-      const std::uint32_t writer = f.writer.load(relaxed);
-      if (writer == P::tid()) {  // relaxed: only this thread stores its id
+      if (f.writer.load(relaxed) == P::tid()) {  // relaxed: only this thread stores its id
         Lock::read_withdraw(f, a);
         return EDEADLK;
       }
-      const Entry entry = wait(f, a, deadline, writer);
+      const Entry entry = wait(f, a, deadline);
       count_waits<P, Count>(&f);
       if (entry == Entry::none) return timed_out<Count>(&f);
       if (entry == Entry::guest) {
@@ -360,13 +359,12 @@ class RwContract {
   // How a waiting reader gets in: not at all, because its deadline has passed; through the lock
   // below; or as a guest.
   enum class Entry : std::uint8_t { none, below, guest };
-  // `writer`: the id of the one that has the lock, 0 for none.
-  static Entry wait(Frame& f, Attempt& a, const Deadline* deadline, std::uint32_t writer) noexcept {
+  static Entry wait(Frame& f, Attempt& a, const Deadline* deadline) noexcept {
     if (P::reader_patience() == 0) {
       return Lock::read_wait(f, a, deadline) || !Lock::read_withdraw(f, a) ? Entry::below
                                                                            : Entry::none;
     }
-    typename Guest::template Stays<!kClaims.readers_exclude> stays(writer);
+    typename Guest::Stays stays;
     for (;;) {
       const std::uint64_t level = Guest::level(f);
       Deadline soon = Guest::with_patience(deadline, level);

@@ -87,8 +87,6 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
       Value v = word_.load(relaxed);  // the compare-exchanges decide
       const std::uint32_t priority = Queue::own_priority();
       if (enter(v, attempt, priority)) return true;
-      // The writer that it was to sleep behind has left before it slept.
-      if ((v & kLocked) == 0 && as_at_first(deadline, room)) end = P::due(*deadline);
       if (!set_sleep_flags(v, requests, priority)) continue;
       const auto was_woken = [wakes](std::uint32_t now) { return now != wakes; };
       // relaxed: the load above acquires.

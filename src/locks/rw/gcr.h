@@ -66,10 +66,7 @@ class GcrRw : public Lanes<P, W, Lock, GcrRw<P, W, Lock>, KnownBy::seal>,
     if (attempt != kAside) return Reads::wait(h.lock, attempt, deadline);
     const Pass pass(h, deadline);
     attempt = h.lock.read_arrive();
-    if (Reads::is_in(attempt)) return true;
-    // The writer that it was to sleep behind may have left meanwhile, so the reader checks again.
-    if (deadline != nullptr && deadline->longer != 0) return false;
-    return Reads::wait(h.lock, attempt, deadline);
+    return Reads::is_in(attempt) || Reads::wait(h.lock, attempt, deadline);
   }
   bool read_withdraw(std::uint32_t& attempt) noexcept {
     return attempt == kAside || Reads::withdraw(state_.head().lock, attempt);
