@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BOOK = statements.read(ROOT / "predict/statements.toml")
 ANEW = statements.read(ROOT / "predict/statements_2.toml")
 MAPS = statements.read(ROOT / "predict/statements_3.toml")
+SETS = statements.read(ROOT / "predict/statements_4.toml")
 
 
 def _point(lock: str, threads: int, *rates: float) -> bands.Point:
@@ -25,7 +26,7 @@ def _statement(*rules: str) -> statements.Statement:
     return statements.Statement("s", "p", "1", "", "q", tuple(map(statements.Rule.of, rules)))
 
 
-@pytest.mark.parametrize("book", [BOOK, ANEW, MAPS])
+@pytest.mark.parametrize("book", [BOOK, ANEW, MAPS, SETS])
 def test_every_statement_can_be_asked(book):
     names = [one.name for one in book.statements]
     assert len(names) == len(set(names))
