@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from lockswap.base.errors import UserError
 from lockswap.cli import cli
-from lockswap.predict import bands, claims, machines, model, workloads
+from lockswap.predict import bands, claims, fitted, machines, model, workloads
 from lockswap.predict.draws import FITTED, Draw
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,7 +90,7 @@ def test_locks_are_claimed_apart_where_the_draws_agree():
     assert claims.compare(_point("a", torn), _point("b", slow)) is None
     found = claims.Claims.of([_point("a", fast), _point("b", slow), _point("c", slow), _point("a", fast, 16)])
     assert (len(found.made), found.pairs) == (2, 3)
-    assert found.coverage == pytest.approx(2 / 3)
+    assert found.covered.share == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +114,16 @@ def test_it_lists_machines_and_workloads():
     assert done.exit_code == 0
     for name in (*machines.names(MACHINES), *workloads.read(WORKLOADS)):
         assert name in done.output
+
+
+def test_fitted_constants_are_said():
+    known = {name: machines.find(MACHINES, name) for name in machines.names(MACHINES)}
+    assert [name for name, machine in known.items() if machine.fitted] == ["d-2191"]
+    for machine in known.values():
+        text = fitted.said(machine)
+        assert all(f"{value:g}" in text or f"{value:.0%}" in text for value in fitted.values(machine).values())
+    assert fitted.values(known["x5-2"]) == FITTED
+    assert fitted.values(known["d-2191"]).keys() - FITTED.keys() == {"latencies"}
 
 
 @pytest.mark.full

@@ -49,6 +49,9 @@ def test_nothing_on_it_looks_measured(folder):
             continue  # a lock's mark in the legend
         assert svg.count("stroke-dasharray") >= len(book.questions[QUESTION].rwlocks)
     assert text.count("Modelled: ") >= 2
+    # All locks of the stand-in do the same with any number of threads.
+    assert text.count("Throughput bends between 1 and 2 threads") == 1
+    assert "Fitted constants: " in text and "which of two locks is faster for 100" in text
     for one in book.statements:
         assert one.says in text
 

@@ -12,7 +12,7 @@ from lockswap.commands.options import SETTINGS, given_parameters
 # What each way to use `predict` reads; the empty one is a plain prediction.
 _PREDICT = {
     "show_list": (),
-    "merge": ("files", "as_json"),
+    "merge": ("files", "as_json", "page"),
     "page": ("draws",),
     "replay": ("machine", "rwlock", "mutex", "draws", "calls", "as_json"),
     "validate": ("machine", "rwlock", "mutex", "threads", "draws", "virtual_ms", "rounds", "seconds"),
@@ -21,7 +21,7 @@ _PREDICT = {
 
 
 def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
-    way = next((one for one in given if one.name in _PREDICT), None)
+    way = next((one for name in _PREDICT for one in given if one.name == name), None)
     reads = _PREDICT[way.name if way else ""]
     unread = next((one for one in given if one is not way and one.name not in reads), None)
     if unread is None:
@@ -79,7 +79,7 @@ def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Use the model to check what papers say about locks, and write an HTML page with plots into DIR. The locks "
-    "and machines are the papers'.",
+    "and machines are the papers'. With --merge: write the page about the files instead.",
 )
 @click.option(
     "--replay",
@@ -168,7 +168,7 @@ def predict_command(
     if merge:
         from lockswap.predict import validate as validating
 
-        return validating.merge(files, as_json)
+        return validating.merge(files, as_json, page)
     if page is not None:
         from lockswap.predict.page import write
 

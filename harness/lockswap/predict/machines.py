@@ -23,6 +23,7 @@ class Machine:
     ghz: tuple[float, float] | None = None  # the frequency with all cores busy at least, and with one at most
     costs: Mapping[str, float] = field(default_factory=dict)  # that were measured there, by the model's names
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # the same, from which one is drawn
+    fitted: float | None = None  # the factor of its latencies, if that was fitted to what others measured there
 
     @property
     def processors(self) -> int:
@@ -46,7 +47,8 @@ class Machine:
         intervals = {key: (float(low), float(high)) for key, (low, high) in table.get("intervals", {}).items()}
         return cls(file.stem, table["title"], tuple(table["sources"]), nodes, cores, table["threads"], latency,
                    table.get("spread", cls.spread), tuple(table["ghz"]) if "ghz" in table else None,
-                   {key: float(ns) for key, ns in table.get("costs", {}).items()}, intervals)  # fmt: skip
+                   {key: float(ns) for key, ns in table.get("costs", {}).items()}, intervals,
+                   table.get("fitted"))  # fmt: skip
 
 
 def _matrix(text: str) -> tuple[tuple[float, ...], ...]:

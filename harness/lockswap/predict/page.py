@@ -12,7 +12,7 @@ from rich.progress import track
 
 from lockswap.base.paths import Paths
 from lockswap.base.registry import known_labels
-from lockswap.predict import machines, model, places, statements, workloads
+from lockswap.predict import bands, bends, claims, fitted, machines, model, places, statements, workloads
 from lockswap.predict.bands import Point
 from lockswap.records.folder import make_folder
 from lockswap.report import drawing
@@ -30,6 +30,10 @@ class Answer:
     workload: workloads.Workload
     points: Sequence[Point]
 
+    @property
+    def bends(self) -> list[bends.Bend]:
+        return bends.of(self.points)
+
 
 def write(paths: Paths, out: Path, draws: int) -> Path:
     """Runs the model for all questions of predict/statements.toml, and writes everything; the page's path."""
@@ -43,7 +47,11 @@ def write(paths: Paths, out: Path, draws: int) -> Path:
     if no_plots:
         drawing.warn("page", no_plots, "this command")
     drawn = {} if no_plots else _draw(answers, styles, out / "plots")
-    files = {"statements.csv": _statements_csv(outcomes), "points.csv": _points_csv(answers)}
+    files = {
+        "statements.csv": _statements_csv(outcomes),
+        "points.csv": _points_csv(answers),
+        "bends.csv": _bends_csv(answers),
+    }
     for name, content in files.items():
         (out / name).write_text(content, encoding="utf-8")
     by_statement = [(s, list(found)) for s, found in groupby(outcomes, key=lambda outcome: outcome.statement)]
@@ -58,6 +66,9 @@ def write(paths: Paths, out: Path, draws: int) -> Path:
             statements=by_statement,
             scores=[_score(by_statement, seen) for seen in (False, True)],
             answers=answers,
+            coverage=claims.Coverage.sum(claims.Claims.of(answer.points).covered for answer in answers.values()),
+            width=bands.width(point.band for answer in answers.values() for point in answer.points),
+            fitted=list(dict.fromkeys(fitted.said(answer.machine) for answer in answers.values())),
             plots=drawn,
             no_plots=no_plots,
             draws=draws,
@@ -127,6 +138,17 @@ def _points_csv(answers: Mapping[str, Answer]) -> str:
             for p in answer.points
         ),
     )  # fmt: skip
+
+
+def _bends_csv(answers: Mapping[str, Answer]) -> str:
+    return _csv(
+        ("question", "lock", "kind", "after", "by"),
+        (
+            (name, bend.lock, bend.kind, bend.after, bend.by)
+            for name, answer in answers.items()
+            for bend in answer.bends
+        ),
+    )
 
 
 def _four(*values: float) -> list[str]:

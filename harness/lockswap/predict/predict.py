@@ -8,7 +8,7 @@ from rich.table import Table
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.text import si, words
-from lockswap.predict import bands, claims, machines, model, places, workloads
+from lockswap.predict import bands, bends, claims, fitted, machines, model, places, workloads
 from lockswap.report.console import Output
 from lockswap.run.cpus import thread_counts
 
@@ -97,16 +97,22 @@ def _print(question: model.Question, points: list[bands.Point], made: claims.Cla
         "docs/predict.md says what the model leaves out.",
         style="dim",
     )
+    console.print(fitted.said(question.machine), style="dim")
 
 
 def _table(question: model.Question, points: list[bands.Point], rated: list[int]) -> Table:
+    there = [p for p in points if p.threads in rated]
+    bent = {(bend.lock, bend.kind): f"{bend.after} to {bend.by}" for bend in bends.of(there)}
     table = Table(box=None, pad_edge=False)
     table.add_column("operations/s")
     for threads in rated:
         table.add_column(f"{threads}", justify="right")
+    if bent:
+        table.add_column("bends at", justify="right")
     for subject in question.subjects:
-        mine = [p for p in points if p.subject == subject and p.threads in rated]
-        table.add_row(str(subject), *(si(p.band.middle) for p in mine))
+        mine = [p for p in there if p.subject == subject]
+        at = [bent.get((subject.lock, subject.kind), "")] if bent else []
+        table.add_row(str(subject), *(si(p.band.middle) for p in mine), *at)
         table.add_row("", *(f"{si(p.band.low)}-{si(p.band.high)}" for p in mine), style="dim")
     return table
 
@@ -125,6 +131,8 @@ def _as_json(question: model.Question, points: list[bands.Point], made: claims.C
             for p in points
             if not question.shares(p.threads)
         ],
+        "bends": [asdict(bend) for bend in bends.of([p for p in points if not question.shares(p.threads)])],
         "claims": [asdict(c) for c in made.made],
-        "coverage": made.coverage,
+        "coverage": made.covered.share,
+        "fitted": fitted.values(question.machine),
     }  # fmt: skip

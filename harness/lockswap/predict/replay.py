@@ -258,6 +258,6 @@ def _as_json(question: Question, parts: list[dict], found: list[Replayed], made:
             for one in found
         ],
         "claims": [asdict(claim) for claim in made.made],
-        "coverage": made.coverage,
+        "coverage": made.covered.share,
         "caveats": _caveats(question, parts, found),
     }
