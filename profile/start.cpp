@@ -59,7 +59,7 @@ void calibrate(const MutexOps& profiled, const MutexOps& behind) noexcept {
 }
 
 void forked() noexcept {
-  if (the_world == nullptr) return;
+  if (the_record == nullptr) return;  // also where its file couldn't be made
   keep_holds_of_parent();
   empty_world_of_parent();
 }

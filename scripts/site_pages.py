@@ -19,29 +19,16 @@ HOME = "README.md"
 # The other pages, by reader and in order. A pattern stands for the pages that match and were not named before.
 GROUPS = {
     "Use it": (
-        *("docs/start.md", "docs/locks.md", "docs/range-locks.md", "docs/profile.md"),
-        *(
-            "docs/why.md",
-            "docs/audit.md",
-            "docs/fuzz.md",
-            "docs/whatif.md",
-            "docs/policy.md",
-            "docs/production.md",
-            "docs/limits.md",
-            "docs/metrics.md",
-            "docs/tracing.md",
-            "docs/process.md",
-        ),
-        *("docs/installing.md", "docs/patents.md", "docs/glossary.md", "examples/*"),
+        *("docs/start.md", "docs/locks.md", "docs/limits.md", "docs/measuring.md", "docs/profile.md", "docs/whatif.md"),
+        *("docs/policy.md", "docs/why.md", "docs/audit.md", "docs/fuzz.md", "docs/range-locks.md", "docs/peers.md"),
+        *("docs/production.md", "docs/metrics.md", "docs/installing.md", "docs/glossary.md", "examples/*"),
     ),
-    "Measure": (
-        *("docs/measuring.md", "docs/peers.md", "docs/many-machines.md", "docs/predict.md", "docs/replay.md"),
-        *("docs/papers.md", "docs/results.md", "docs/recipes.md", "apps/README.md"),
-        "results/*",
+    "Research": (
+        *("docs/results.md", "docs/papers.md", "docs/predict.md", "docs/recipes.md", "apps/README.md", "results/*"),
     ),
     "How it works": (
         *("docs/architecture.md", "docs/interposition.md", "docs/algorithms.md", "docs/algorithms/*"),
-        *("docs/memory-ordering.md", "docs/proving.md", "docs/*"),
+        *("docs/proving.md", "docs/*"),
     ),
     "Structures": ("structures/README.md", "structures/*"),
     "Contribute": ("CONTRIBUTING.md", "CHANGELOG.md", "src/*", "harness/*", "tests/README.md", "*"),

@@ -58,7 +58,7 @@ constexpr Option kOptions[] = {
      "1: with LOCKSWAP_METRICS, also time how long locks are held"},
     {"LOCKSWAP_RECORD", "DIR", "",
      "record the lock calls of each thread in files of this folder; used by 'lockswap record', see "
-     "'docs/replay.md'"},
+     "'docs/predict.md'"},
     {"LOCKSWAP_RECORD_MB", "1..1024", "64",
      "with LOCKSWAP_RECORD, how large the file of a process may become, in MB"},
     {"LOCKSWAP_RECORD_AFTER_MS", "0..86400000", "0",

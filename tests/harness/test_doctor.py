@@ -66,7 +66,7 @@ def test_what_ptrace_scope_forbids_is_a_note():
 
 def test_a_filter_of_the_own_process_is_a_note():
     assert machine.filters("Name:\tx\nSeccomp:\t0\n") == []
-    assert "docs/process.md" in at(machine.filters("Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n"), NOTE)[0]
+    assert "docs/production.md" in at(machine.filters("Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n"), NOTE)[0]
 
 
 def test_the_library_in_ld_so_preload_stops(tmp_path):

@@ -298,12 +298,11 @@ def test_a_cluster_of_this_machine_alone(lockswap, recipe, repo, tmp_path):
 @pytest.mark.full
 def test_the_script_for_slurm_makes_jobs_that_have_their_node_alone(monkeypatch):
     jobqueue = pytest.importorskip("dask_jobqueue")
-    page = Path(__file__).resolve().parents[2] / "docs/many-machines.md"
-    script = re.search(r"```python\n(.*?)```", page.read_text(), re.DOTALL)[1]
+    script = Path(__file__).resolve().parents[2] / "examples/slurm.py"
     monkeypatch.setattr("builtins.input", lambda: None)
     monkeypatch.setattr(jobqueue.SLURMCluster, "scale", lambda cluster, jobs: None)  # there is no sbatch here
     names: dict = {}
-    exec(compile(script, page.name, "exec"), names)
+    exec(compile(script.read_text(), script.name, "exec"), names)
     try:
         job = names["cluster"].job_script()
     finally:

@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define EXPECT(value, call)                              \
   do {                                                   \
@@ -51,6 +53,18 @@ int main(void) {
     EXPECT(0, pthread_mutex_lock(&robust));
     EXPECT(0, pthread_mutex_unlock(&robust));
   }
+
+  // A forked child lives on too, whatever the library could write.
+  // It is not counted, because no exit handler runs.
+  const pid_t child = fork();
+  if (child == 0) {
+    EXPECT(0, pthread_mutex_lock(&busy));
+    EXPECT(0, pthread_mutex_unlock(&busy));
+    _exit(0);
+  }
+  int status = -1;
+  EXPECT(child, waitpid(child, &status, 0));
+  EXPECT(0, status);
   puts("done");
   return 0;
 }

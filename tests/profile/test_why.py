@@ -46,11 +46,11 @@ def ask(pid: int, until: Callable[[dict], object]) -> dict:
     end = time.monotonic() + _PATIENCE_S
     while True:
         done = lockswap("why", pid, "--json")
-        assert done.returncode == 0, done
-        found = json.loads(done.stdout)
-        if until(found):
-            return found
-        assert time.monotonic() < end, found
+        if "either it has just started" not in done.stderr:
+            assert done.returncode == 0, done
+            if until(json.loads(done.stdout)):
+                return json.loads(done.stdout)
+        assert time.monotonic() < end, done
 
 
 def text(pid: int) -> str:

@@ -96,7 +96,7 @@ TEST_F(EventSpinsTest, ATrialFindsOutThatItPays) {
 TEST_F(EventSpinsTest, AfterASuccessTheTrialIsSoonOver) {
   wait_for(2 * TestedSpins::kFirstTrial, 300, 5'000);
   ASSERT_TRUE(TestedSpins::is_hot(&at_));
-  wait_for(2 * TestedSpins::kSettle, 300, 5'000);
+  wait_for(2 * TestedSpins::kTimeToConfirm, 300, 5'000);
   std::uint64_t other = 0;
   TestedSpins::forget_cell(&other);
   TestedSpins spins(&other);

@@ -127,6 +127,20 @@ def _interrupted(plan: Plan) -> int:
     return 130
 
 
+def _warn_of_preloads(paths: Paths, request: Request, preload: list[str], first: list[str]) -> list[str]:
+    """Say on stderr what may disturb the library; returns what the report says of it."""
+    hints = []
+    ordered = ld_preload(paths.library, os.environ.get("LD_PRELOAD", ""), preload, first)
+    sanitized = sanitizer.warnings(request.command or request.server)
+    for warning in [*preload_order.warnings(ordered, paths.library), *sanitized]:
+        hints.append(f"{scrub(warning)}.")
+        print(f"lockswap: warning: {warning}", file=sys.stderr)
+    if preload or first:
+        files = words(scrub(path) for path in [*first, *preload])
+        hints.append(f"Every run, those without lockswap too, had {files} preloaded.")
+    return hints
+
+
 def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any]) -> Plan:
     registry = Registry.load(paths)
     policies = arms.resolve(paths, request.policies)
@@ -150,14 +164,7 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
         whole, _ = plan_jobs(paths, replace(request, workloads=[ALL]), choices)
         hints.append(offer.left_out(jobs, whole))
     scan.refuse_wrong_values(setup, dict.fromkeys(lock for job in jobs for lock in job.locks))
-    ordered = ld_preload(paths.library, os.environ.get("LD_PRELOAD", ""), preload, first)
-    sanitized = sanitizer.warnings(request.command or request.server)
-    for warning in [*preload_order.warnings(ordered, paths.library), *sanitized]:
-        hints.append(f"{scrub(warning)}.")
-        print(f"lockswap: warning: {warning}", file=sys.stderr)
-    if preload or first:
-        files = words(scrub(path) for path in [*first, *preload])
-        hints.append(f"Every run, those without lockswap too, had {files} preloaded.")
+    hints += _warn_of_preloads(paths, request, preload, first)
     kinds, problems = traces.usable() if request.perf_record else ((), [])
     hints += problems
     for problem in problems:

@@ -155,7 +155,7 @@ def predict_command(
     lockswap predict --page predictions --draws 24
     lockswap predict --replay lockswap-record --machine x5-2 --mutex mcs,cohort
 
-    See docs/predict.md and docs/replay.md for what the model covers, and how good its predictions were.
+    See docs/predict.md for what the model covers, and how good its predictions were.
     """
     from lockswap.base.paths import Paths
     from lockswap.predict import predict

@@ -57,7 +57,7 @@ def record_command(
     lockswap record --after 5 --size 16 --out trace -- ./server --port 8080
     lockswap predict --replay trace --machine x5-2 --rwlock ba,bravo-ba
 
-    See docs/replay.md for what is recorded, and what it costs.
+    See docs/predict.md for what is recorded, and what it costs.
     """
     from lockswap.base.paths import Paths
     from lockswap.predict import record

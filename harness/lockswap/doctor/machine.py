@@ -107,7 +107,7 @@ def filters(status: str | None = None) -> list[Finding]:
     return [
         note(
             "seccomp",
-            "system calls are filtered here (seccomp): the filter must allow those of docs/process.md, "
+            "system calls are filtered here (seccomp): the filter must allow those of docs/production.md, "
             "section 'Filters and sandboxes'",
         )
     ]

@@ -164,7 +164,7 @@ def filtered(inside: Inside) -> list[Finding]:
     return [
         note(
             "seccomp",
-            "its system calls are filtered (seccomp): the filter must allow those of docs/process.md, section "
+            "its system calls are filtered (seccomp): the filter must allow those of docs/production.md, section "
             "'Filters and sandboxes'; SystemCallFilter=@system-service does",
         )
     ]

@@ -232,7 +232,7 @@ def _print(question: Question, parts: list[dict], found: list[Replayed], made: c
         console.print(line, style="dim")
     part = f"{plural(question.windows, 'part')} of {si(question.calls)} acquisitions" if question.windows > 1 else "all"
     console.print(
-        f"{question.draws} draws replay {part} of the record. docs/replay.md says what the model leaves out.",
+        f"{question.draws} draws replay {part} of the record. docs/predict.md says what the model leaves out.",
         style="dim",
     )
 

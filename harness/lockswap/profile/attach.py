@@ -158,12 +158,25 @@ class Attached:
             return None
         return next((int(pid) for pid in children if _is_recorded(int(pid))), None)
 
+    def _why_not_recorded(self) -> str:
+        try:
+            variables = (self._shown / "environ").read_text(errors="surrogateescape").split("\0")
+        except OSError:
+            variables = []
+        folder = next((one.partition("=")[2] for one in variables if one.startswith("LOCKSWAP_PROFILE=")), "")
+        if not folder:
+            return f"process {self.pid} runs with lockswap, but is not recorded; {_HOW}"
+        return (
+            f"process {self.pid} is to be recorded in {folder}, but has no recording: either it has just started "
+            "(then ask again), or no file could be made there (then its stderr says why)"
+        )
+
     def _find_recording(self) -> Path:
         paths = {one.path for one in self._maps}
         recordings = {path for path in paths if path.removesuffix(" (deleted)").endswith(SUFFIX)}
         if not recordings:
             if any(re.search(r"/liblockswap\.so", path) for path in paths):
-                raise UserError(f"process {self.pid} runs with lockswap, but is not recorded; {_HOW}")
+                raise UserError(self._why_not_recorded())
             if (program := self._profiled()) is not None:
                 raise UserError(f"process {self.pid} is `lockswap profile`; ask about its program, process {program}")
             raise WithoutLockswapError(f"process {self.pid} runs without lockswap; {_HOW}")

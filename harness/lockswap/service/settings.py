@@ -113,7 +113,7 @@ def _filters(settings: Settings) -> list[Finding]:
     allowed = not words[0].startswith("~")
     named = {word.lstrip("~").split(":")[0] for word in words}
     if allowed and _FILTER_THAT_DOES not in named:
-        cure = "add @system-service, or the calls of docs/process.md, section 'Filters and sandboxes'"
+        cure = "add @system-service, or the calls of docs/production.md, section 'Filters and sandboxes'"
         if settings.last("SystemCallErrorNumber"):
             return [note("SystemCallFilter", f"SystemCallFilter= may refuse calls of the library: {cure}")]
         return [stops("SystemCallFilter", f"SystemCallFilter= may kill the service at its start: {cure}")]
@@ -122,7 +122,7 @@ def _filters(settings: Settings) -> list[Finding]:
             note(
                 "SystemCallFilter",
                 f"SystemCallFilter=~{' '.join(sorted(refused))} may refuse calls without which some locks are slower, "
-                "or don't start (docs/process.md, section 'Filters and sandboxes')",
+                "or don't start (docs/production.md, section 'Filters and sandboxes')",
             )
         ]
     return []

@@ -69,7 +69,7 @@ class SpinsForEvents {
   static constexpr std::uint64_t kPause = 20;                         // pause, in trial lengths
   static constexpr std::uint32_t kMostDoubled = 4, kMostPauses = 10;  // most doublings of each
   static constexpr std::uint64_t kMostSaved = 300'000'000;            // largest balance
-  static constexpr std::uint64_t kSettle = 1'000'000;  // time left to a trial that succeeds
+  static constexpr std::uint64_t kTimeToConfirm = 1'000'000;  // time left to a trial that succeeds
 
   explicit SpinsForEvents(const void* at) noexcept
       : cell_(cells_[at]), longest_(longest()), known_(cell_.load(relaxed)) {
@@ -193,7 +193,7 @@ class SpinsForEvents {
     known_.is_hot = true;
     if (const std::uint64_t ends = trial_ends_.load(relaxed); ends != 0) {
       doubled_.store(0, relaxed);
-      trial_ends_.store(std::min(ends, Machine::now() + kSettle), relaxed);
+      trial_ends_.store(std::min(ends, Machine::now() + kTimeToConfirm), relaxed);
     }
   }
   // The cost of a failed trial beyond the balance is recovered by delaying the next trial.

@@ -15,7 +15,15 @@ void Own::apply(const Step& step, std::uint64_t value) {
   const std::uint64_t end = step.kind == Step::brk ? std::max(brk_, step.end) : step.end;
   const std::vector<Backing> before = changes ? behind(start, end) : std::vector<Backing>();
   const Part part = step.kind == Step::protect ? part_of(step) : Part::other;
-  bool in_one = true;
+  const bool in_one = carry_out(step, value);
+  const bool structural = changes && behind(start, end) != before;
+  kinds.structural += structural ? 1 : 0;
+  kinds.spread += in_one ? 0 : 1;
+  kinds.split += structural && in_one ? 1 : 0;
+  kinds.parts[static_cast<std::size_t>(part)] += structural ? 1 : 0;
+}
+
+bool Own::carry_out(const Step& step, std::uint64_t value) {
   switch (step.kind) {
     case Step::map:
       put(step.start, step.end, {step.end, step.protection, step.file, step.shared, step.base});
@@ -25,8 +33,7 @@ void Own::apply(const Step& step, std::uint64_t value) {
       remove(step.start, step.end);
       break;
     case Step::protect:
-      in_one = protect(step);
-      break;
+      return protect(step);
     case Step::discard:
       values_.forget(step.start, step.end);
       break;
@@ -47,11 +54,7 @@ void Own::apply(const Step& step, std::uint64_t value) {
     case Step::rest:
       break;
   }
-  const bool structural = changes && behind(start, end) != before;
-  kinds.structural += structural ? 1 : 0;
-  kinds.spread += in_one ? 0 : 1;
-  kinds.split += structural && in_one ? 1 : 0;
-  kinds.parts[static_cast<std::size_t>(part)] += structural ? 1 : 0;
+  return true;
 }
 
 std::uint64_t Own::value(std::uint64_t page) const {

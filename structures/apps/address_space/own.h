@@ -69,6 +69,8 @@ class Own {
   void cut(std::uint64_t at);
   void put(std::uint64_t start, std::uint64_t end, const Run& run);
   void remove(std::uint64_t start, std::uint64_t end);
+  // Returns false if pages of several regions were protected.
+  bool carry_out(const Step& step, std::uint64_t value);
   bool protect(const Step& step);  // whether it was in one region
   void merge_around(std::uint64_t start, std::uint64_t end);
   Part part_of(const Step& protect) const;  // before it
