@@ -142,3 +142,13 @@ def test_the_fourth_page_has_mixes_whose_threads_begin_in_the_middle():
     agreed = len(_agree(second) & said.keys())
     assert f"    {len(said)} seen before: {len(_agree(said))} agree, where {agreed} did\n" in page
     assert explained == said.keys() - _agree(said)
+
+
+def test_the_page_of_sets_says_what_came_out_and_explains_each_miss():
+    said = _came_out("2026-11-29-rlu")
+    assert {one.name: [rule.text for rule in one.rules] for one in SETS.statements} == {
+        name: [row["rule"] for row in mine] for name, mine in said.items()
+    }
+    page, explained = _page("2026-11-29-rlu")
+    assert f"    {len(said)} statements: {len(_agree(said))} agree\n" in page
+    assert explained == said.keys() - _agree(said)
