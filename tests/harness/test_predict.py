@@ -142,3 +142,18 @@ def test_bravo_scales_where_the_lock_below_it_does_not():
     }
     fewer = model.ask(program, replace(question, threads=(8,)))
     assert fewer[0].rates == ba[1].rates  # a point doesn't depend on those beside it
+
+
+@pytest.mark.full
+def test_threads_of_an_address_space_are_spread_over_their_programs():
+    """So they don't all come to the same mapping at once, which would make longer runs slower."""
+    program = ROOT / "build/bin/lockswap-model-structures"
+    if not program.exists():
+        pytest.skip("lockswap-model-structures isn't built: ninja -C build lockswap-model-structures")
+    machine = machines.find(MACHINES, "e7-8870")
+    mix = workloads.find(WORKLOADS, "space-segments")
+    asked = model.Question(machine, mix, 0, (bands.Subject("pure-rcu", "design"),), (1, 80), 2, 1e6)
+    short, long = (model.ask(program, replace(asked, virtual_ns=ns)) for ns in (1e6, 6e6))
+    assert long[1].band.middle > 0.5 * short[1].band.middle
+    fault_ns = mix.inside_steps * mix.step_ns[0]
+    assert all(rate < 1e9 / fault_ns for rate in short[0].rates)
