@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from lockswap.report.figure import Plot
 
 
+# With ten times as many, the page would take hours.
+DRAWS = 12
+
+
 @dataclass(frozen=True)
 class Answer:
     asked: statements.Asked
@@ -40,10 +44,10 @@ class Answer:
 
 def write(paths: Paths, out: Path, draws: int) -> Path:
     """Runs the model for all questions of predict/statements.toml, and writes everything; the page's path."""
-    make_folder(out)
+    make_folder(out, "--page")
     book = statements.read(places.statements(paths))
     kept = out / "answers"
-    make_folder(kept)
+    make_folder(kept, "--page")
     answers = _ask(paths, book, draws, kept)
     outcomes = [o for s in book.statements for o in statements.judge(s, answers[s.question].points)]
     locks = dict.fromkeys(str(p.subject) for answer in answers.values() for p in answer.points)
