@@ -91,7 +91,9 @@ def test_rates_are_said_only_where_each_thread_has_a_processor(asked, as_json):
 def test_glibc_s_locks_are_known_only_where_threads_sleep(asked):
     words = ["predict", "--machine", "gold-6242", "-l", "pthread,ba", "--draws", "3", "--threads"]
     assert CliRunner().invoke(cli, [*words, str(MANY)]).exit_code == 0
-    assert "no reader-writer lock 'pthread'" in str(CliRunner().invoke(cli, [*words, f"2,{MANY}"]).exception)
+    assert "'pthread' (glibc's lock) is modelled only with more threads" in str(
+        CliRunner().invoke(cli, [*words, f"2,{MANY}"]).exception
+    )
 
 
 @pytest.mark.parametrize("as_json", [False, True])

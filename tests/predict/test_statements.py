@@ -152,3 +152,14 @@ def test_the_page_of_sets_says_what_came_out_and_explains_each_miss():
     page, explained = _page("2026-11-29-rlu")
     assert f"    {len(said)} statements: {len(_agree(said))} agree\n" in page
     assert explained == said.keys() - _agree(said)
+
+
+def test_the_fifth_page_has_the_designs_of_the_bonsai_paper_again():
+    said, fourth, second = (_came_out(f"2026-11-29-statements-{number}") for number in (5, 4, 2))
+    rules = {one.name: [rule.text for rule in one.rules] for one in ANEW.statements if one.paper == "bonsai"}
+    asked = {name: mine for name, mine in rules.items() if name.startswith("bonsai-")}
+    assert {name: [row["rule"] for row in mine] for name, mine in said.items()} == asked
+    page, explained = _page("2026-11-29-statements-5")
+    agreed = len(_agree({**second, **fourth}) & said.keys())
+    assert f"    {len(said)} seen before: {len(_agree(said))} agree, where {agreed} did\n" in page
+    assert explained == said.keys() - _agree(said)

@@ -31,12 +31,17 @@ class Request:
 
 def show_list(paths: Paths) -> None:
     console = Output(highlight=False)
+    known = workloads.read(places.workloads(paths)).values()
     for heading, lines in (
         (
             "Machines",
             [(n, machines.find(places.machines(paths), n).title) for n in machines.names(places.machines(paths))],
         ),
-        ("Workloads", [(w.name, w.title) for w in workloads.read(places.workloads(paths)).values()]),
+        ("Workloads", [(w.name, w.title) for w in known if w.is_of_locks]),
+        (
+            "Workloads of range locks and structures: 'lockswap paper FIGURE --machine NAME'",
+            [(w.name, w.title) for w in known if not w.is_of_locks],
+        ),
     ):
         table = Table(title=heading, title_justify="left", box=None, show_header=False, pad_edge=False)
         for line in lines:
@@ -49,11 +54,21 @@ def run(paths: Paths, request: Request) -> None:
         raise UserError("name locks to predict: --rwlock ba,bravo-ba, or --mutex mcs,cohort")
     machine = machines.find(places.machines(paths), request.machine)
     workload = workloads.find(places.workloads(paths), request.workload)
+    if not workload.is_of_locks:
+        raise UserError(
+            f"'{workload.name}' is a workload of range locks or structures, which 'lockswap paper FIGURE --machine "
+            f"{request.machine}' models; 'lockswap list papers' shows the figures"
+        )
     program = places.program(paths)
     threads = request.threads or _usual_threads(machine)
     known = model.known_locks(program)
     if min(threads) > machine.processors:  # locks sleep there, as glibc's do
         known = {kind: [*names, model.GLIBCS] for kind, names in known.items()}
+    elif model.GLIBCS in (*request.rwlocks, *request.mutexes):
+        raise UserError(
+            f"'{model.GLIBCS}' (glibc's lock) is modelled only with more threads than processors: give --threads above "
+            f"{machine.processors} alone, or drop it"
+        )
     question = model.Question(
         machine,
         workload,
@@ -92,11 +107,8 @@ def _print(question: model.Question, points: list[bands.Point], made: claims.Cla
         at = words(claim.threads for claim in where)
         least, most = min(c.ratio for c in where), max(c.ratio for c in where)
         console.print(f"{faster} is faster than {slower} with {at} threads: {least:.1f} to {most:.1f} times")
-    console.print(
-        f"For {len(made.made)} of {made.pairs} pairs, 90 % of the {question.draws} draws agree which is faster. "
-        "docs/predict.md says what the model leaves out.",
-        style="dim",
-    )
+    agreed = f"For {len(made.made)} of {made.pairs} pairs, 90 % of the {question.draws} draws agree which is faster. "
+    console.print(f"{agreed if made.pairs else ''}docs/predict.md says what the model leaves out.", style="dim")
     console.print(fitted.said(question.machine), style="dim")
 
 
