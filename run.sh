@@ -47,7 +47,8 @@ Work on it:
                         this machine or of a Dask cluster.
   ./run.sh predict [FOLDER]
                         Model the locks on the papers' machines, and write a page with plots into build/predictions or
-                        FOLDER. It takes at most 15 minutes on two free cores.
+                        FOLDER. It takes some 20 minutes of processor time, which are at most 15 minutes on two free
+                        cores. After an interruption it continues.
   ./run.sh site [FOLDER]
                         Build the documentation as a site in build/site or FOLDER; open its index.html in a browser.
   ./run.sh package [FOLDER]

@@ -1,5 +1,6 @@
 // lockswap-model-structures: the structures on a modelled machine (predict/session.h).
 #include "address_space/designs.h"
+#include "compared_sets.h"
 #include "predict/session.h"
 #include "reverse_maps.h"
 #include "rlu_sets.h"
@@ -15,6 +16,9 @@ AllOperated all_structures() {
 #undef DESIGN
   add<RluSet<1>>(all, "rlu", "set");
   add<RluSet<10>>(all, "rlu-deferred", "set");  // the paper's number
+  add<HarrisSet<false>>(all, "harris-leaky", "set");
+  add<HarrisSet<true>>(all, "harris-hazard", "set");
+  add<RcuSet>(all, "rcu-memb-call", "set");
   add_reverse_maps(all);
   return all;
 }

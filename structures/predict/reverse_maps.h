@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -140,6 +141,7 @@ class ReverseMaps final : public Operated {
       auto& lives = threads_[static_cast<std::size_t>(i)].lives;
       lives.emplace(*crowd_, kUsers, threads, static_cast<unsigned>(i));
       if (workload.program.starts_with("lmbench")) lives->settle(first);
+      if (workload.program == "aim7") begin_anywhere(*lives, first);
     }
   }
   Did operate(int thread) override {
@@ -161,6 +163,13 @@ class ReverseMaps final : public Operated {
     std::optional<Lives> lives;
   };
 
+  // As if the run had begun long ago. With fewer steps, hardly any process would be there yet.
+  static void begin_anywhere(Lives& lives, Hand& hand) {
+    constexpr int kUntilCrowded = 4 * static_cast<int>(kUsers);
+    std::uniform_int_distribution<int> any(kUntilCrowded, 2 * kUntilCrowded);
+    for (int n = any(cost::machine.random()); n > 0; --n)
+      lives.aim7(hand);
+  }
   // Reads are a share of the updates, of which a step has many.
   bool owes_walk(const Thread& t) const {
     const double reads = 1 - workload_->write_share;

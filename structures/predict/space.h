@@ -35,8 +35,9 @@ class ModelledSpace final : public Operated {
     space_->begin_heap(bench::tables_of(0));
     for (int i = 0; i < threads; ++i)
       threads_.emplace_back(*space_, bench::program_of(work_, i));
+    fault_ns_ = workload.inside;
     if (work_.workload == "isolated") return;  // its threads do the same from the beginning
-    std::uniform_int_distribution<int> any(kBegun, kBegun + kCycle);
+    std::uniform_int_distribution<int> any(kBegun, kBegun + kRound);
     for (Thread& t : threads_) {
       for (int n = any(cost::machine.random()); n > 0; --n)
         operate_as(t);
@@ -48,9 +49,10 @@ class ModelledSpace final : public Operated {
 
  private:
   static constexpr std::uint64_t kPages = 1024;
-  // Each thread begins somewhere in the middle of its program, as if the run had begun long ago.
-  // Before that it has mapped its memory and written each page, which takes this many operations.
-  static constexpr int kBegun = 1100, kCycle = 1000;
+  // Each thread begins anywhere in a round of its program, as if the run had begun long ago. Before
+  // that it has mapped its memory and written each page. The longest round is that of wrmem: it
+  // writes 1,024 pages, and reads 8 of them at a time with 8 other faults.
+  static constexpr int kBegun = 1100, kRound = 3072;
   struct Thread {
     Thread(Engine& space, std::unique_ptr<bench::Program> its)
         : program(std::move(its)),
@@ -105,6 +107,7 @@ class ModelledSpace final : public Operated {
     } else {
       space_->read(t.hand, page, value);
     }
+    if (fault_ns_ > 0) cost::machine.work(fault_ns_);
   }
   void change(Thread& t, const bench::Step& s) {
     switch (s.kind) {
@@ -139,6 +142,7 @@ class ModelledSpace final : public Operated {
   }
 
   bench::Work work_;
+  double fault_ns_ = 0;      // what a fault takes beside its accesses to the space
   Engine* space_ = nullptr;  // it is never ended: its memory goes with the run
   std::deque<Thread> threads_;
 };

@@ -16,6 +16,7 @@ from lockswap.base.errors import UserError
 from lockswap.cli import cli
 from lockswap.predict import machine_file, machines, measuring, validation, workloads
 from lockswap.predict.bands import Band
+from lockswap.predict.claims import Coverage
 from lockswap.predict.draws import Draw
 from lockswap.predict.measured import Measured, Place
 from lockswap.predict.measuring import Spread
@@ -212,6 +213,9 @@ def test_a_score():
     score = Score.of(rows)
     assert (score.points, score.inside) == (5, 3)
     assert score.error == pytest.approx(1 - 100 / 110)
+    # Of four pairs, only the bands of a and b with two threads are apart.
+    assert (score.covered, score.width) == (Coverage(1, 4), pytest.approx(1.25 / 0.75))
+    assert Score.of(rows, Coverage(3, 4)).covered.share == 0.75
     # Apart are b from a and from c with one thread, and b from a with two, where the prediction had them otherwise.
     assert (score.ordered, score.right) == (3, 0)
     assert [(one.place.lock, one.place.threads) for one in validation.worst(rows, 1)] == [("b", 2)]
@@ -219,7 +223,8 @@ def test_a_score():
 
 def validated(folder: Path, name: str, factor: float) -> Path:
     rows = [row("a", 100, 100 * factor), row("b", 300, 300 * factor)]
-    about = {"machine": {"title": f"machine {name}"}, "predicted_at": "1", "measured_at": "2"}
+    about = {"machine": {"title": f"machine {name}"}, "predicted_at": "1", "measured_at": "2", "draws": 4, "rounds": 5}
+    about["claims"] = {"made": 7, "pairs": 8}
     file = folder / f"{name}.json"
     file.write_text(
         validation.as_json(about, {r.place: r.predicted for r in rows}, {r.place: r.measured for r in rows})
@@ -233,9 +238,23 @@ def test_files_of_several_machines_are_merged(tmp_path):
     assert done.exit_code == 0, done.exception
     one, two = json.loads(done.output)
     assert (one["machine"], one["points"], one["inside"], one["right"], one["ordered"]) == ("machine one", 2, 2, 1, 1)
+    assert (one["covered"], one["width"]) == ({"made": 7, "pairs": 8}, pytest.approx(1.25 / 0.75))
     assert two["inside"] == 0 and two["error"] == pytest.approx(2 / 3) and len(two["outside"]) == 2
     done = CliRunner().invoke(cli, ["predict", "--merge", *map(str, files)])
     assert "machine one" in done.output and "machine two" in done.output and "100%" in done.output
+    for heading, value in (("top/bottom", "1.7"), ("claimed", "88%")):
+        assert heading in done.output and value in done.output
+
+
+def test_a_page_of_several_machines_keeps_them_apart(tmp_path):
+    files = [validated(tmp_path, "one", 1.1), validated(tmp_path, "two", 3)]
+    done = CliRunner().invoke(cli, ["predict", "--merge", *map(str, files), "--page", str(tmp_path / "page")])
+    assert done.exit_code == 0, done.exception
+    text = (tmp_path / "page/validated.html").read_text(encoding="utf-8")
+    scores, first, second = re.split(r'<section id="machine-\d">', text)
+    assert scores.count("<td>machine ") == 2 and "88%" in scores.replace("\u2009", "").replace(" ", "")
+    assert "machine one" in first and "machine two" not in first
+    assert (first.count(">yes<"), second.count(">yes<"), second.count(">no<")) == (2, 0, 2)
 
 
 def test_the_predictions_are_written_before_anything_is_measured(tmp_path):
@@ -297,5 +316,6 @@ def test_this_machine_is_predicted_and_then_measured(tmp_path):
     assert done.returncode == 0, done.stderr
     found = validation.read(tmp_path / "v.json")
     assert [(one.place.lock, one.place.writes) for one in found.rows] == [("ba", 0), ("ba", 1), ("mcs", 1)]
+    assert found.about["claims"] == {"made": 0, "pairs": 0}  # one lock of each kind
     assert found.about["predicted_at"] <= found.about["measured_at"] and found.about["machine"]["nodes"] >= 1
     assert all(one.measured.middle > 1e5 for one in found.rows)

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from lockswap.cli import cli
 from lockswap.predict import machines, model, places, scheduling, workloads
 from lockswap.predict.bands import Subject
+from lockswap.predict.draws import FITTED
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE = machines.find(ROOT / "predict/machines", "gold-6242")
@@ -80,7 +81,9 @@ def test_rates_are_said_only_where_each_thread_has_a_processor(asked, as_json):
         found = json.loads(done.output)
         assert {point["threads"] for point in found["points"]} == {2}
         assert {claim["threads"] for claim in found["claims"]} == {2, MANY}
+        assert found["fitted"] == FITTED
     else:
+        assert "Fitted constants: an atomic update takes 4.2 ns more" in " ".join(done.output.split())
         assert f"With more than {MACHINE.processors} threads, only the order of locks is predicted." in done.output
         assert f"ba is faster than mcs with 2 and {MANY} threads" in " ".join(done.output.split())
 
@@ -88,4 +91,24 @@ def test_rates_are_said_only_where_each_thread_has_a_processor(asked, as_json):
 def test_glibc_s_locks_are_known_only_where_threads_sleep(asked):
     words = ["predict", "--machine", "gold-6242", "-l", "pthread,ba", "--draws", "3", "--threads"]
     assert CliRunner().invoke(cli, [*words, str(MANY)]).exit_code == 0
-    assert "no reader-writer lock 'pthread'" in str(CliRunner().invoke(cli, [*words, f"2,{MANY}"]).exception)
+    assert "'pthread' (glibc's lock) is modelled only with more threads" in str(
+        CliRunner().invoke(cli, [*words, f"2,{MANY}"]).exception
+    )
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_bend_is_said(asked, as_json):
+    """The stand-in's locks do as much more as there are more threads; here all do the same with any number."""
+    program, _ = asked
+    program.write_text(program.read_text().replace("1000 * threads", "1000"))
+    words = ["predict", "--machine", "gold-6242", "-l", "ba", "--threads", f"2,4,8,{MANY}", "--draws", "3"]
+    done = CliRunner().invoke(cli, [*words, *(["--json"] if as_json else [])], catch_exceptions=False)
+    if as_json:
+        assert json.loads(done.output)["bends"] == [{"lock": "ba", "kind": "rwlock", "after": 2, "by": 4}]
+    else:
+        assert "bends at" in done.output and "2 to 4" in done.output
+
+
+def test_a_lock_that_scales_has_no_bend(asked):
+    words = ["predict", "--machine", "gold-6242", "-l", "ba", "--threads", "2,4,8", "--draws", "3"]
+    assert "bends" not in CliRunner().invoke(cli, words, catch_exceptions=False).output

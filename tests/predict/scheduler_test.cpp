@@ -187,6 +187,29 @@ TEST(Scheduler, AWakeUpReachesASleeperWhoseTimeIsOverButThatDoesNotRunYet) {
   EXPECT_EQ(how, Parked::woken);
 }
 
+// Nor is it lost if the deadline passes while the sleeper is still on its way.
+TEST(Scheduler, AWakeUpJustBeforeTheDeadlineIsReported) {
+  static Word word;
+  Parked how = Parked::timed_out;
+  std::uint32_t woke = 0;
+  double at = 0;
+  machine.run(
+      machine_with(2), 2, 1e9, [] { word.v.store(0, relaxed); },
+      [&](int i) {
+        if (i == 0) {
+          const Deadline soon = Modelled::deadline_in(10'000);
+          how = Modelled::park(word.v, 0, 1, &soon);
+          at = machine.now();
+          return;
+        }
+        machine.work(9'000);
+        woke = Modelled::unpark(&word.v, 1);
+      });
+  EXPECT_EQ(woke, 1u);
+  EXPECT_EQ(how, Parked::woken);
+  EXPECT_GT(at, 13'000);  // it takes 4,000 to wake up
+}
+
 TEST(Scheduler, NobodyTakesTurnsWithoutNeed) {
   double end = 0;
   Costs costs = machine_with(4);

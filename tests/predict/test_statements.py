@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BOOK = statements.read(ROOT / "predict/statements.toml")
 ANEW = statements.read(ROOT / "predict/statements_2.toml")
 MAPS = statements.read(ROOT / "predict/statements_3.toml")
+SETS = statements.read(ROOT / "predict/statements_4.toml")
 
 
 def _point(lock: str, threads: int, *rates: float) -> bands.Point:
@@ -25,7 +26,7 @@ def _statement(*rules: str) -> statements.Statement:
     return statements.Statement("s", "p", "1", "", "q", tuple(map(statements.Rule.of, rules)))
 
 
-@pytest.mark.parametrize("book", [BOOK, ANEW, MAPS])
+@pytest.mark.parametrize("book", [BOOK, ANEW, MAPS, SETS])
 def test_every_statement_can_be_asked(book):
     names = [one.name for one in book.statements]
     assert len(names) == len(set(names))
@@ -139,5 +140,26 @@ def test_the_fourth_page_has_mixes_whose_threads_begin_in_the_middle():
     assert said.keys() <= second.keys()
     page, explained = _page("2026-11-29-statements-4")
     agreed = len(_agree(second) & said.keys())
+    assert f"    {len(said)} seen before: {len(_agree(said))} agree, where {agreed} did\n" in page
+    assert explained == said.keys() - _agree(said)
+
+
+def test_the_page_of_sets_says_what_came_out_and_explains_each_miss():
+    said = _came_out("2026-11-29-rlu")
+    assert {one.name: [rule.text for rule in one.rules] for one in SETS.statements} == {
+        name: [row["rule"] for row in mine] for name, mine in said.items()
+    }
+    page, explained = _page("2026-11-29-rlu")
+    assert f"    {len(said)} statements: {len(_agree(said))} agree\n" in page
+    assert explained == said.keys() - _agree(said)
+
+
+def test_the_fifth_page_has_the_designs_of_the_bonsai_paper_again():
+    said, fourth, second = (_came_out(f"2026-11-29-statements-{number}") for number in (5, 4, 2))
+    rules = {one.name: [rule.text for rule in one.rules] for one in ANEW.statements if one.paper == "bonsai"}
+    asked = {name: mine for name, mine in rules.items() if name.startswith("bonsai-")}
+    assert {name: [row["rule"] for row in mine] for name, mine in said.items()} == asked
+    page, explained = _page("2026-11-29-statements-5")
+    agreed = len(_agree({**second, **fourth}) & said.keys())
     assert f"    {len(said)} seen before: {len(_agree(said))} agree, where {agreed} did\n" in page
     assert explained == said.keys() - _agree(said)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import tomli_w
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -16,8 +17,9 @@ sys.path.insert(0, str(HERE))
 import folly  # noqa: E402
 import planted  # noqa: E402
 
-from lockswap.predict import claims, machines, model, statements, workloads  # noqa: E402
+from lockswap.predict import claims, machines, model, statements, validation, workloads  # noqa: E402
 from lockswap.predict.bands import Band, Subject  # noqa: E402
+from lockswap.predict.measured import Place  # noqa: E402
 
 ROOT = HERE.parents[1]
 MODEL = ROOT / "build/bin/lockswap-model"
@@ -25,6 +27,8 @@ PEERS = ROOT / "build/bin/lockswap-model-peers"
 COUNTS = ROOT / "build/tests/predict/cost_counts_test"
 BOOK = statements.read(ROOT / "predict/statements.toml")
 DRAWS = 8
+# What was predicted of a machine with two processors, and then measured there.
+VALIDATED = ROOT / "results/predictions/2026-11-29-two-processors.json"
 
 FREE_SCANS = planted.Fault(
     "src/multicore/cost/machine.cpp",
@@ -180,3 +184,23 @@ def test_the_order_of_locks_turns_without_a_scheduler(tmp_path):
 def test_a_lock_with_two_words_on_one_line(tmp_path):
     program = planted.build("cost_counts_test", "tests/predict/cost_counts_test", FALSE_SHARING, tmp_path)
     assert "per-cpu" in fails(program, "Counts.ReadersOnLinesOfTheirOwnMoveNothing")
+
+
+def measured_and_predicted(program: Path, lock: str, folder: Path) -> tuple[float, Band]:
+    """Two threads that only read: operations per second, as they were measured, and as the program has them."""
+    found = validation.read(VALIDATED)
+    file = folder / "machine.toml"
+    file.write_text(tomli_w.dumps(found.about["machine"]), encoding="utf-8")
+    machine, loop = machines.find(folder, str(file)), found.about["floor_ns"]
+    workload = replace(workloads.find(ROOT / "predict/workloads.toml", "pairs"), step_ns=(loop, loop), outside_steps=1)
+    (point,) = model.ask(program, model.Question(machine, workload, 0, (Subject(lock, "rwlock"),), (2,), DRAWS, 5e5))
+    (row,) = (row for row in found.rows if row.place == Place(lock, "rwlock", 0.0, 2))
+    return row.measured.middle, point.band
+
+
+def test_a_measured_row_notices_a_lock_with_two_words_on_one_line(tmp_path):
+    program = planted.build("lockswap-model", "bin/lockswap-model", FALSE_SHARING, tmp_path)
+    measured, right = measured_and_predicted(MODEL, "per-cpu", tmp_path)
+    assert right.low <= measured <= right.high
+    _, wrong = measured_and_predicted(program, "per-cpu", tmp_path)
+    assert wrong.high < measured / 2

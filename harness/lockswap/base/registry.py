@@ -25,6 +25,7 @@ class Lock:
     kinds: str = ""
     passes_through: bool = False  # every call goes on to glibc
     compared_by_default: bool = False
+    same_code_as: str | None = None  # another lock, of which this is only a name
 
     @classmethod
     def read(cls, lock: dict) -> "Lock":
@@ -40,6 +41,7 @@ class Lock:
             # A library that was built before its registry had these two says neither.
             passes_through=lock.get("passes_through", lock["name"] == PTHREAD),
             compared_by_default=lock.get("compared_by_default", False),
+            same_code_as=lock.get("same_code_as"),
         )
 
 

@@ -11,6 +11,7 @@ from lockswap.campaign import request
 from lockswap.campaign.headings import HeadedCommand, HeadedOption
 from lockswap.commands import options
 from lockswap.commands.options import SETTINGS, given_parameters, nothing_beside_resume
+from lockswap.findings.stats import MIN_PAIRS
 
 
 def _for_papers() -> dict[str, str]:
@@ -59,7 +60,7 @@ def _model_figure(options: dict[str, object], machine: str, draws: int) -> int:
     "--draws",
     cls=HeadedOption,
     heading=_MODEL,
-    type=click.IntRange(2),
+    type=click.IntRange(MIN_PAIRS),
     default=24,
     show_default=True,
     metavar="N",

@@ -12,7 +12,7 @@ from lockswap.commands.options import SETTINGS, given_parameters
 # What each way to use `predict` reads; the empty one is a plain prediction.
 _PREDICT = {
     "show_list": (),
-    "merge": ("files", "as_json"),
+    "merge": ("files", "as_json", "page"),
     "page": ("draws",),
     "replay": ("machine", "rwlock", "mutex", "draws", "calls", "as_json"),
     "validate": ("machine", "rwlock", "mutex", "threads", "draws", "virtual_ms", "rounds", "seconds"),
@@ -21,7 +21,7 @@ _PREDICT = {
 
 
 def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
-    way = next((one for one in given if one.name in _PREDICT), None)
+    way = next((one for name in _PREDICT for one in given if one.name == name), None)
     reads = _PREDICT[way.name if way else ""]
     unread = next((one for one in given if one is not way and one.name not in reads), None)
     if unread is None:
@@ -31,6 +31,11 @@ def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
     needed = next(name for name, read in _PREDICT.items() if unread.name in (name, *read))
     where = f"with {way.opts[0]}" if way else f"without --{needed}"
     raise UserError(f"{unread.opts[0]} has no effect {where}: drop it")
+
+
+def _names(listed: str) -> tuple[str, ...]:
+    """Each once, in the order in which they were given."""
+    return tuple(dict.fromkeys(filter(None, map(str.strip, listed.split(",")))))
 
 
 @click.command(
@@ -60,26 +65,24 @@ def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
 @click.option(
     "--draws",
     type=click.IntRange(2),
-    default=200,
-    show_default=True,
     metavar="N",
-    help="Sample unknown machine parameters N times. Fewer samples are faster but less certain.",
+    help="Sample unknown machine parameters N times. Fewer samples are faster but less certain. Default: 200; 40 with "
+    "--validate; 12 with --page.",
 )
 @click.option(
     "--virtual",
     "virtual_ms",
     type=click.FloatRange(0.1),
-    default=5.0,
-    show_default=True,
     metavar="MS",
-    help="Length of each modelled run, in virtual milliseconds.",
+    help="Length of each modelled run, in virtual milliseconds. Default: 5; 0.5 with --validate.",
 )
 @click.option(
     "--page",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Use the model to check what papers say about locks, and write an HTML page with plots into DIR. The locks "
-    "and machines are the papers'.",
+    "and machines are the papers'. If it was interrupted, the same command continues. With --merge: write a page about "
+    "the files instead.",
 )
 @click.option(
     "--replay",
@@ -132,8 +135,8 @@ def predict_command(
     rwlock: str | None,
     mutex: str | None,
     threads: str | None,
-    draws: int,
-    virtual_ms: float,
+    draws: int | None,
+    virtual_ms: float | None,
     page: Path | None,
     show_list: bool,
     as_json: bool,
@@ -152,7 +155,7 @@ def predict_command(
     lockswap predict --machine e5-2680-v4 --workload pairs --writes 1 --mutex mcs,ticket --threads 2,28
     lockswap predict --validate here.json        predict this machine, then measure it
     lockswap predict --merge here.json its.json  show how accurate the predictions were on several machines
-    lockswap predict --page predictions --draws 24
+    lockswap predict --page predictions          compare the model with what papers say
     lockswap predict --replay lockswap-record --machine x5-2 --mutex mcs,cohort
 
     See docs/predict.md for what the model covers, and how good its predictions were.
@@ -168,30 +171,29 @@ def predict_command(
     if merge:
         from lockswap.predict import validate as validating
 
-        return validating.merge(files, as_json)
+        return validating.merge(files, as_json, page)
     if page is not None:
-        from lockswap.predict.page import write
+        from lockswap.predict import page as pages
 
-        print(f"{write(Paths.find(), page, draws)}: modelled, not measured")
+        print(f"{pages.write(Paths.find(), page, draws or pages.DRAWS)}: modelled, not measured")
         return None
     if machine is None and validate is None:
         raise UserError("name a machine: --machine x5-2; 'lockswap predict --list' shows all")
-    locks = tuple(tuple(filter(None, (one or "").split(","))) for one in (rwlock, mutex))
+    locks = tuple(_names(one or "") for one in (rwlock, mutex))
     if replay is not None:
         from lockswap.predict import replay as replaying
 
-        replaying.run(Paths.find(), replaying.Request(replay, machine, *locks, draws, calls, as_json))
+        replaying.run(Paths.find(), replaying.Request(replay, machine, *locks, draws or predict.DRAWS, calls, as_json))
         return None
     try:
         counts = tuple(sorted({int(n) for n in threads.split(",")})) if threads else ()
     except ValueError:
         counts = (0,)
     if threads and (not counts or counts[0] < 1):
-        raise UserError(f"--threads '{threads}' is not a list of numbers; write it like 1,8,36")
+        raise UserError(f"--threads '{threads}' is not a list of numbers from 1 on; write it like 1,8,36")
     if validate is not None:
         from lockswap.predict import validate as validating
 
-        names = {one.name for one in given}
         return validating.run(
             Paths.find(),
             validating.Request(
@@ -199,14 +201,23 @@ def predict_command(
                 machine,
                 counts,
                 *locks,
-                draws if "draws" in names else validating.DRAWS,
-                virtual_ms if "virtual_ms" in names else validating.VIRTUAL_MS,
+                draws or validating.DRAWS,
+                virtual_ms or validating.VIRTUAL_MS,
                 rounds,
                 seconds,
             ),
         )
     predict.run(
         Paths.find(),
-        predict.Request(machine, workload, writes, *locks, counts, draws, virtual_ms, as_json),
+        predict.Request(
+            machine,
+            workload,
+            writes,
+            *locks,
+            counts,
+            draws or predict.DRAWS,
+            virtual_ms or predict.VIRTUAL_MS,
+            as_json,
+        ),
     )
     return None

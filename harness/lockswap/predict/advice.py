@@ -1,7 +1,7 @@
 """On how many processors a lock begins to be faster than the plainest of its kind, by the model: predict/advice.csv."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,3 +46,19 @@ def of(advice: Iterable[Advice], kind: str, lock: str) -> str:
     if not mine:
         return ""
     return f"{'; '.join(one.says for one in mine)} ({mine[0].workload} on {mine[0].machine}; docs/predict.md)"
+
+
+def tables(advice: Sequence[Advice]) -> list[str]:
+    """The Markdown tables of docs/locks.md, one for each kind of lock."""
+    kinds = dict.fromkeys((one.kind, one.than) for one in advice)
+    return [_table(than, [one for one in advice if one.kind == kind]) for kind, than in kinds]
+
+
+def _table(than: str, advice: Sequence[Advice]) -> str:
+    shares = dict.fromkeys(one.share for one in advice)
+    found = {(one.lock, one.share): one.processors for one in advice}
+    lines = [f"| modelled: faster than `{than}` | {' | '.join(shares)} |", "| --- |" + " ---: |" * len(shares)]
+    for lock in dict.fromkeys(one.lock for one in advice):
+        cells = (str(found[lock, share] or "–") for share in shares)
+        lines.append(f"| `{lock}` | {' | '.join(cells)} |")
+    return "\n".join(lines)

@@ -1,7 +1,8 @@
 """What a prediction is: a band of rates for each lock and number of threads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from statistics import median, quantiles
 
 # A band is what 90 % of the draws say, and never narrower than this to either side: the model is no better.
@@ -34,6 +35,11 @@ class Band:
         middle = median(values)
         cut = quantiles(values, n=20, method="inclusive") if len(values) > 1 else [middle] * 19
         return cls(min(cut[0], middle * (1 - LEAST_BAND)), middle, max(cut[-1], middle * (1 + LEAST_BAND)))
+
+
+def width(of: Iterable[Band]) -> float:
+    """The median ratio of a band's top to its bottom. Without it, a score would reward wide bands."""
+    return median(band.high / band.low if band.low else inf for band in of)
 
 
 @dataclass(frozen=True)

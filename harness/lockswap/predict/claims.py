@@ -1,6 +1,6 @@
 """What a prediction claims: which of two locks is faster, where all draws but a few agree."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -29,13 +29,30 @@ def compare(one: Point, other: Point) -> Claim | None:
 
 
 @dataclass(frozen=True)
+class Coverage:
+    """How many claims were made, of how many pairs. Without it, a score would reward silence."""
+
+    made: int
+    pairs: int
+
+    @property
+    def share(self) -> float:
+        return self.made / self.pairs if self.pairs else 0.0
+
+    @classmethod
+    def sum(cls, parts: Iterable["Coverage"]) -> "Coverage":
+        every = list(parts)
+        return cls(sum(one.made for one in every), sum(one.pairs for one in every))
+
+
+@dataclass(frozen=True)
 class Claims:
     made: tuple[Claim, ...]
     pairs: int  # that might have been claimed
 
     @property
-    def coverage(self) -> float:
-        return len(self.made) / self.pairs if self.pairs else 0.0
+    def covered(self) -> Coverage:
+        return Coverage(len(self.made), self.pairs)
 
     @classmethod
     def of(cls, points: Sequence[Point]) -> "Claims":

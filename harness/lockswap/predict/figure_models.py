@@ -1,7 +1,7 @@
 """How the model runs what a paper's figure measures: predict/figures.toml."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ class Entry:
     lock: str = ""  # of all lines, if these differ in something else
     own_table: Mapping[str, Any] = field(default_factory=dict)  # lines with these parameters have a table for each lock
     instead: Mapping[str, str] = field(default_factory=dict)  # what stands for a lock
-    why: str = ""
+    why: Sequence[str] = ()  # sentences
     most: Mapping[str, float] = field(default_factory=dict)  # the largest value of a parameter that is modelled
     parameter: str = ""  # lines aren't locks but structures, each named by this parameter
     counts: Mapping[str, list[str]] = field(default_factory=dict)  # y axis -> what of the model's counts it shows

@@ -14,7 +14,6 @@ from lockswap.base.text import quantity, words
 from lockswap.figures import judge, reader
 from lockswap.figures.figure import Figure, Line, Panel, Point, Y
 from lockswap.figures.judge import HIT, MISS, OPEN, Judged
-from lockswap.findings.stats import MIN_PAIRS
 from lockswap.predict import asking, machines, model, places, workloads
 from lockswap.predict.figure_models import Book
 from lockswap.predict.modelled import Modelled
@@ -41,8 +40,6 @@ class Request:
 
 
 def run(paths: Paths, request: Request) -> int:
-    if request.draws < MIN_PAIRS:
-        raise UserError(f"--draws {request.draws}: give at least {MIN_PAIRS}, since fewer say nothing about a band")
     figure, machine = reader.find(paths, request.figure), machines.find(places.machines(paths), request.machine)
     book = Book.read(places.figures(paths))
     if not book.has(figure):
@@ -70,7 +67,7 @@ def missing(book: Book, figure: Figure, modelled: Modelled) -> Iterator[str]:
         yield f"{figure.x_label or 'The axis'}: {words(names)} would need too much virtual time."
     if names := [y.name for y in figure.ys if y not in modelled.ys]:
         yield f"The model doesn't count {words(names)}."
-    yield from dict.fromkeys(entry.why for panel in figure.panels if (entry := book.entry(panel)) and entry.why)
+    yield from dict.fromkeys(text for panel in figure.panels if (entry := book.entry(panel)) for text in entry.why)
 
 
 def _said(modelled: Modelled, judged: list[Judged]) -> Iterator[str]:

@@ -2,12 +2,16 @@
 
 import csv
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from lockswap.base.errors import UserError
 from lockswap.base.nearest import unknown
+
+_MOST_NS = 1e9
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,7 @@ class Machine:
     ghz: tuple[float, float] | None = None  # the frequency with all cores busy at least, and with one at most
     costs: Mapping[str, float] = field(default_factory=dict)  # that were measured there, by the model's names
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # the same, from which one is drawn
+    fitted: float | None = None  # the factor of its latencies, if that was fitted to what others measured there
 
     @property
     def processors(self) -> int:
@@ -34,7 +39,7 @@ class Machine:
     @classmethod
     def read(cls, file: Path) -> "Machine":
         table = tomllib.loads(file.read_text(encoding="utf-8"))
-        nodes, cores = table["nodes"], table["cores"]
+        nodes, cores = (_count(file, table, key) for key in ("nodes", "cores"))
         if "latencies" in table:
             latency = _matrix((file.parent / table["latencies"]).read_text(encoding="utf-8"))
         elif "latency_table" in table:
@@ -44,9 +49,23 @@ class Machine:
         if [len(row) for row in latency] != [nodes * cores] * (nodes * cores):
             raise UserError(f"{file}: {nodes * cores} cores need {nodes * cores} rows of {nodes * cores} latencies")
         intervals = {key: (float(low), float(high)) for key, (low, high) in table.get("intervals", {}).items()}
-        return cls(file.stem, table["title"], tuple(table["sources"]), nodes, cores, table["threads"], latency,
-                   table.get("spread", cls.spread), tuple(table["ghz"]) if "ghz" in table else None,
-                   {key: float(ns) for key, ns in table.get("costs", {}).items()}, intervals)  # fmt: skip
+        costs = {key: float(ns) for key, ns in table.get("costs", {}).items()}
+        _check_times(file, [*chain(*latency), *chain(*intervals.values()), *costs.values()])
+        return cls(file.stem, table["title"], tuple(table["sources"]), nodes, cores, _count(file, table, "threads"),
+                   latency, table.get("spread", cls.spread), tuple(table["ghz"]) if "ghz" in table else None,
+                   costs, intervals, table.get("fitted"))  # fmt: skip
+
+
+def _count(file: Path, table: Mapping[str, Any], key: str) -> int:
+    if not isinstance(count := table[key], int) or count < 1:
+        raise UserError(f"{file}: {key} = {count}: give a whole number of at least 1")
+    return count
+
+
+def _check_times(file: Path, times_ns: Iterable[float]) -> None:
+    for ns in times_ns:
+        if not 0 <= ns <= _MOST_NS:  # which isn't a number, either
+            raise UserError(f"{file}: {ns:g} is no time in nanoseconds: give 0 to {_MOST_NS:g}")
 
 
 def _matrix(text: str) -> tuple[tuple[float, ...], ...]:

@@ -37,7 +37,7 @@ def run(program: Path, question: Question) -> list[Run]:
         return dict(zip(polling + sleeping, answers(program, text), strict=True))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        by_draw = list(pool.map(one, range(question.draws)))
+        by_draw = list(pool.map(one, range(question.first_draw, question.first_draw + question.draws)))
     return [Run(*where, tuple(found[where] for found in by_draw)) for where in runs]
 
 

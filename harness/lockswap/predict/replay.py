@@ -72,6 +72,8 @@ class Question:
 
 
 def run(paths: Paths, request: Request) -> None:
+    if not request.rwlocks and not request.mutexes:
+        raise UserError("name locks to replay with: --rwlock ba,bravo-ba, or --mutex mcs,cohort")
     machine = machines.find(places.machines(paths), request.machine)
     record = recorded.find(paths, request.record)
     program = places.program(paths)
@@ -89,8 +91,6 @@ def run(paths: Paths, request: Request) -> None:
 
 def _choices(record: Recorded, known: dict[str, list[str]], request: Request) -> tuple[Choice, ...]:
     asked = (("rwlock", request.rwlocks, record.rwlocks), ("mutex", request.mutexes, record.mutexes))
-    if not request.rwlocks and not request.mutexes:
-        raise UserError("name locks to replay with: --rwlock ba,bravo-ba, or --mutex mcs,cohort")
     choices = [Choice()]
     for kind, names, used in asked:
         if names and not used:
@@ -258,6 +258,6 @@ def _as_json(question: Question, parts: list[dict], found: list[Replayed], made:
             for one in found
         ],
         "claims": [asdict(claim) for claim in made.made],
-        "coverage": made.coverage,
+        "coverage": made.covered.share,
         "caveats": _caveats(question, parts, found),
     }

@@ -17,6 +17,7 @@ class Question:
     threads: tuple[int, ...]
     draws: int
     virtual_ns: float
+    first_draw: int = 0
 
     def shares(self, threads: int) -> bool:
         """Whether that many threads have to share processors. Their locks sleep then, as the library's do."""

@@ -48,6 +48,7 @@ class Asked:
     ranges: tuple[str, ...] = ()  # range locks
     designs: tuple[str, ...] = ()  # of address spaces, which another program of the model has
     maps: tuple[str, ...] = ()  # pairs of indexes for reverse maps; the same program
+    sets: tuple[str, ...] = ()  # lists and hash tables; the same
     program: str = ""  # of their threads, if it isn't the workload's
     mapping: float | None = None  # the same of a thread's share of mappings
     virtual_ms: float = 2
@@ -60,12 +61,13 @@ class Asked:
             "range": self.ranges,
             "design": self.designs,
             "map": self.maps,
+            "set": self.sets,
         }
         return tuple(Subject(name, kind) for kind, names in by_kind.items() for name in names)
 
     @property
     def is_of_structures(self) -> bool:
-        return bool(self.designs or self.maps)
+        return bool(self.designs or self.maps or self.sets)
 
     @property
     def changes(self) -> dict[str, object]:

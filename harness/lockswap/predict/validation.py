@@ -9,7 +9,9 @@ from statistics import median
 from typing import Any
 
 from lockswap.base.errors import UserError
+from lockswap.predict import bands
 from lockswap.predict.bands import Band
+from lockswap.predict.claims import Coverage
 from lockswap.predict.measured import Measured, Place
 
 SCHEMA = 1
@@ -25,9 +27,12 @@ class Score:
     error: float  # median, as a share of what was measured
     ordered: int  # pairs of locks whose measured rates are apart, and of those the ones in the predicted order
     right: int
+    covered: Coverage  # of all pairs, those whose order was claimed
+    width: float  # the median ratio of a band's top to its bottom
 
     @classmethod
-    def of(cls, rows: "Sequence[Row]") -> "Score":
+    def of(cls, rows: "Sequence[Row]", covered: Coverage | None = None) -> "Score":
+        """Files of older versions don't say what was claimed, which was more than the pairs of bands that are apart."""
         apart = [(a, b) for a, b in combinations(rows, 2) if a.is_beside(b) and a.is_apart(b)]
         return cls(
             len(rows),
@@ -35,6 +40,8 @@ class Score:
             median(row.error for row in rows) if rows else 0.0,
             len(apart),
             sum(a.is_in_order_with(b) for a, b in apart),
+            covered or _of_bands(rows),
+            bands.width(row.predicted for row in rows) if rows else 1.0,
         )
 
 
@@ -78,7 +85,12 @@ class Validation:
 
     @property
     def score(self) -> Score:
-        return Score.of(self.rows)
+        return Score.of(self.rows, Coverage(**self.about["claims"]) if "claims" in self.about else None)
+
+
+def _of_bands(rows: Sequence[Row]) -> Coverage:
+    beside = [(a.predicted, b.predicted) for a, b in combinations(rows, 2) if a.is_beside(b)]
+    return Coverage(sum(a.low > b.high or b.low > a.high for a, b in beside), len(beside))
 
 
 def as_json(about: Mapping[str, Any], predicted: Mapping[Place, Band], measured: Mapping[Place, Measured]) -> str:

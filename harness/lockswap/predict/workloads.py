@@ -27,6 +27,11 @@ class Workload:
     buckets: int = 1  # the lists that have them
     mapping: float = 0.1  # the share of time in which one of them maps
 
+    @property
+    def is_of_locks(self) -> bool:
+        """False: of range locks or structures, which a paper's figure names."""
+        return not (self.ranges or self.program or self.items)
+
 
 def read(file: Path) -> dict[str, Workload]:
     table = tomllib.loads(file.read_text(encoding="utf-8"))

@@ -161,17 +161,19 @@ def _said(file: Path) -> Iterator[None]:
         raise UserError(cannot_write(file, error)) from error
 
 
-def make_folder(path: Path) -> None:
-    """Made if it is not there; files can be made in it."""
+def make_folder(path: Path, option: str = "--out") -> None:
+    """Made if it is not there; files can be made in it. `option` names it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"cannot make the folder {path}: {error.strerror}; choose another with --out DIR") from error
+        raise UserError(f"cannot make the folder {path}: {error.strerror}; choose another with {option} DIR") from error
     try:
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:
-        raise UserError(f"cannot write into {path}: {error.strerror}; choose another folder with --out DIR") from error
+        raise UserError(
+            f"cannot write into {path}: {error.strerror}; choose another folder with {option} DIR"
+        ) from error
 
 
 def _check_schema(file: Path, data: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <utility>
 
 namespace lockswap::cost {
 
@@ -56,7 +57,7 @@ void Machine::go(int threads, const std::function<void(int)>& body) {
     const Place& mine = costs_.place[static_cast<std::size_t>(i % processors)];
     t.fiber.reset(&Machine::thread_main);
     t.now = 0;
-    t.finished = t.is_ready = t.polls = false;
+    t.finished = t.is_ready = t.is_woken = t.polls = false;
     t.counts = {};
     t.shares_core = std::any_of(costs_.place.begin(), end, [&mine](const Place& p) {
       return &p != &mine && p.core == mine.core;
@@ -80,6 +81,7 @@ void Machine::go(int threads, const std::function<void(int)>& body) {
     }
     Thread& t = threads_[static_cast<std::size_t>(e.thread)];
     if (e.turn != t.turn || t.finished) continue;  // it has continued for another reason
+    if (e.kind == Event::Kind::times_out && t.is_woken) continue;
     t.now = std::max(t.now, e.at);
     if (e.kind != Event::Kind::has_processor) t.timed_out = e.kind == Event::Kind::times_out;
     if (!scheduler_.is_running(e.thread) && !gets_processor(e)) continue;
@@ -376,7 +378,8 @@ bool Machine::sleep(const void* address, std::uint32_t channels, double until) {
   sleepers_.push_back({current_, channels, address});
   ++me().counts.sleeps;
   leave_processor();
-  const bool woken = block_until(until);
+  block_until(until);
+  const bool woken = std::exchange(me().is_woken, false);
   if (!woken) std::erase_if(sleepers_, [this](const Sleeper& s) { return s.thread == current_; });
   return woken;
 }
@@ -392,7 +395,7 @@ std::uint32_t Machine::wake(const void* address, std::uint32_t channels, std::ui
     // One whose time is over may still wait for a processor.
     Thread& t = threads_[static_cast<std::size_t>(s->thread)];
     if (!t.is_ready) schedule(s->thread, now() + costs_.wake);
-    t.timed_out = false;
+    t.is_woken = true;
     s = sleepers_.erase(s);
     ++woken;
   }

@@ -158,6 +158,7 @@ class Machine {
     bool timed_out = false;
     bool finished = false;
     bool is_ready = false;  // it waits for a processor
+    bool is_woken = false;  // it still sleeps, but its deadline no longer counts
     bool polls = false;     // it waits for a line to change
     double slice_end = 0;   // after which it gives its processor to a thread that waits for one
     bool shares_core = false;
