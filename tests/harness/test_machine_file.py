@@ -7,6 +7,7 @@ import subprocess
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tomli_w
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 
 from lockswap.base.errors import UserError
 from lockswap.cli import cli
-from lockswap.predict import machine_file, machines, measuring, validation, workloads
+from lockswap.predict import machine_file, machines, measuring, pairs, validation, workloads
 from lockswap.predict.bands import Band
 from lockswap.predict.claims import Coverage
 from lockswap.predict.draws import Draw
@@ -319,3 +320,11 @@ def test_this_machine_is_predicted_and_then_measured(tmp_path):
     assert found.about["claims"] == {"made": 0, "pairs": 0}  # one lock of each kind
     assert found.about["predicted_at"] <= found.about["measured_at"] and found.about["machine"]["nodes"] >= 1
     assert all(one.measured.middle > 1e5 for one in found.rows)
+
+
+def test_a_run_in_which_nothing_was_done_is_said(monkeypatch):
+    """Others had the processors, or the run was too short."""
+    monkeypatch.setattr(pairs, "_run", lambda *_: "live_ns 0.00 kept 0.00 all_ns 0.00")
+    place = Place(kind="rwlock", lock="ba", writes=0.0, threads=2)
+    with pytest.raises(UserError, match=r"ba did nothing in 0.05 s: raise --seconds"):
+        pairs._rate(SimpleNamespace(library=Path("liblockswap.so")), Path("pairs"), place, 0.05, pairs.Loop(1.0, 0.0))

@@ -163,3 +163,13 @@ def test_the_fifth_page_has_the_designs_of_the_bonsai_paper_again():
     agreed = len(_agree({**second, **fourth}) & said.keys())
     assert f"    {len(said)} seen before: {len(_agree(said))} agree, where {agreed} did\n" in page
     assert explained == said.keys() - _agree(said)
+
+
+def test_the_sixth_page_says_what_came_out_of_deferred_updates():
+    said = _came_out("2026-11-29-statements-6")
+    rules = {one.name: [rule.text for rule in one.rules] for one in MAPS.statements if not one.seen}
+    assert {name: [row["rule"] for row in mine] for name, mine in said.items()} == rules
+    assert {row["seen_before"] for mine in said.values() for row in mine} == {"no"}
+    page, explained = _page("2026-11-29-statements-6")
+    assert f"    {len(said)} statements never compared before: {len(_agree(said))} agree\n" in page
+    assert explained == said.keys() - _agree(said)

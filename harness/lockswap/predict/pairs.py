@@ -56,7 +56,10 @@ def _rate(paths: Paths, program: Path, place: Place, seconds: float, loop: Loop)
     variables = lock_variables(paths.library, choice, _WAIT, os.environ.get("LD_PRELOAD", ""))
     ns, kept, of_all = _live(_run(line, variables))
     # A lock that makes its threads wait keeps them from progress, too (apps/README.md).
-    return place.threads * 1e9 / (ns if kept >= loop.kept / 2 else of_all)
+    each = ns if kept >= loop.kept / 2 else of_all
+    if each <= 0:
+        raise UserError(f"{place.lock} did nothing in {seconds:g} s: raise --seconds, and let nothing else run")
+    return place.threads * 1e9 / each
 
 
 def _run(line: list, variables: dict[str, str] | None = None) -> str:
