@@ -1,9 +1,13 @@
-// A hash table that grows and shrinks while other threads use it, under Read-Log-Update (rlu.h).
-// C++20.
+/// @file
+/// A hash table that grows and shrinks while other threads use it, under Read-Log-Update (rlu.h).
+/// C++20.
+///
+/// Papers: J. Triplett, P. McKenney, J. Walpole, "Resizable, scalable, concurrent hash tables via
+///   relativistic programming" (USENIX ATC 2011), for RCU; Matveev and others, "Read-Log-Update"
+///   (SOSP 2015), section 4.3.
+///
+/// Each function is its own section, or a part of the section that is passed: see rlu_list.hpp.
 //
-// Papers: J. Triplett, P. McKenney, J. Walpole, "Resizable, scalable, concurrent hash tables via
-//   relativistic programming" (USENIX ATC 2011), for RCU; Matveev and others, "Read-Log-Update"
-//   (SOSP 2015), section 4.3.
 // Idea: the table with twice as many buckets takes its nodes from the smaller one, in which a
 //   bucket's chain has the nodes of two new buckets. RCU changes one link at a time, and lets
 //   readers pass between any two changes (Triplett's unzip, column by column). Here one section
@@ -17,8 +21,6 @@
 //   object locks are enough for updates. One commit unzips several buckets, and fewer if it
 //   conflicts with others. Insertions and removals continue during a resize, which the authors of
 //   the RCU table leave out.
-//
-// Each function is its own section, or a part of the section that is passed: see rlu_list.hpp.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +38,9 @@
 
 namespace lockswap::rlu {
 
+/// A set of unique items as a hash table that can grow and shrink while other threads use it
+/// (Matveev and others, section 4.3). It resizes only when resize() is called. Thread-safe, except
+/// for the constructor and destructor. Readers take no lock and never wait.
 template <object T, hash_of<T> Hash = std::hash<T>, equality_of<T> Equal = std::equal_to<T>>
 class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equal>, T> {
   using chain = detail::chain<T>;
@@ -45,6 +50,7 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
   friend own;
 
  public:
+  /// An item that will be inserted, for the functions with a section.
   using entry = typename chain::entry;
   using own::clear;
   using own::contains;
@@ -53,26 +59,27 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
   using own::insert_or_assign;
   using own::remove;
 
-  // The number of buckets is rounded up to a power of two, at most 2^31. Throws
-  // std::invalid_argument and std::bad_alloc.
+  /// The number of buckets is rounded up to a power of two, at most 2^31. Throws
+  /// std::invalid_argument and std::bad_alloc.
   explicit resizable_hash_set(std::size_t buckets, Hash hash = {}, Equal equal = {})
       : resizable_hash_set(nullptr, buckets, std::move(hash), std::move(equal)) {}
+  /// The same in a domain, which may defer changes.
   explicit resizable_hash_set(domain& of, std::size_t buckets, Hash hash = {}, Equal equal = {})
       : resizable_hash_set(&of, buckets, std::move(hash), std::move(equal)) {}
   resizable_hash_set(const resizable_hash_set&) = delete;
   resizable_hash_set& operator=(const resizable_hash_set&) = delete;
-  // Must not be called in a section. No other thread may use the table any more.
+  /// Must not be called in a section. No other thread may use the table any more.
   ~resizable_hash_set() {
     detail::let_all_take_effect();
     if (owned_->before != nullptr) discard_rest(*owned_->before);
     for (auto& h : owned_->heads)
       chain::discard_all(h.get());
   }
-  // Returns the present number or, during a resize, the future one.
+  /// Returns the present number or, during a resize, the future one.
   [[nodiscard]] std::size_t buckets() const noexcept { return current().heads.size(); }
 
-  // Calls f(item) for each item, in no particular order, for one state of the table. Throws
-  // std::bad_alloc.
+  /// Calls f(item) for each item, in no particular order, for one state of the table. Throws
+  /// std::bad_alloc.
   template <class F>
   void for_each(F f) const {
     const detail::reading here;
@@ -82,24 +89,29 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     });
   }
 
-  // Works in the caller's section. Returns nothing if the caller must abort it and begin again.
+  /// Inserts the item in the caller's section, which makes the change if it is committed. Returns
+  /// nothing if the caller must abort the section and begin again. Otherwise returns false if an
+  /// equal item is there.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     joint* const first = head_of(fresh.item());
     if (chain::find_any(first, fresh.item(), equal_).found) return false;
     return insert_at(here, first, fresh);
   }
+  /// Inserts the item, or replaces an equal one, in which case it returns false. Works like
+  /// insert().
   [[nodiscard]] std::optional<bool> insert_or_assign(section& here, entry& fresh) {
     own::join(here);
     joint* const first = head_of(fresh.item());
     const auto p = chain::find_any(first, fresh.item(), equal_);
     return p.found ? chain::assign(here, p.at, fresh.item()) : insert_at(here, first, fresh);
   }
+  /// Removes the item. Returns false if it is not there. Works like insert().
   [[nodiscard]] std::optional<bool> remove(section& here, const T& item) {
     own::join(here);
     return chain::remove(here, at(item));
   }
-  // Throws std::bad_alloc.
+  /// Removes all items. Works like insert(). Throws std::bad_alloc.
   [[nodiscard]] std::optional<bool> clear(section& here) {
     own::join(here);
     const bool done = all_chains(
@@ -107,10 +119,10 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     return done ? std::optional(true) : std::nullopt;
   }
 
-  // Resizes the table to this number of buckets, rounded up to a power of two. Other threads may
-  // use the table meanwhile, and another one that resizes it waits. Throws std::system_error
-  // (EDEADLK) in a section, std::invalid_argument for more than 2^31, and std::bad_alloc, after
-  // which the table is as it was or has some of the buckets.
+  /// Resizes the table to this number of buckets, rounded up to a power of two. Other threads may
+  /// use the table meanwhile, and another one that resizes it waits. Throws std::system_error
+  /// (EDEADLK) in a section, std::invalid_argument for more than 2^31, and std::bad_alloc, after
+  /// which the table is as it was or has some of the buckets.
   void resize(std::size_t buckets) {
     if (lockswap_rlu_depth() != 0)
       throw std::system_error(EDEADLK, std::generic_category(), "lockswap rlu resize");
