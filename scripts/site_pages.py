@@ -32,7 +32,7 @@ GROUPS = {
     ),
     "How it works": (
         *("docs/architecture.md", "docs/interposition.md", "docs/algorithms.md", "docs/algorithms/*"),
-        *("docs/memory-ordering.md", "docs/proving.md", "docs/*"),
+        *("docs/proving.md", "docs/*"),
     ),
     "Structures": ("structures/README.md", "structures/*"),
     "Contribute": ("CONTRIBUTING.md", "CHANGELOG.md", "src/*", "harness/*", "tests/README.md", "*"),

@@ -3,9 +3,9 @@
 // Concurrency Kit.
 //
 // --work is what the threads do: `pairs` and `rwbench` as the programs of these names, readers and
-// writers; `mutex` as `pairs --mutex`; `cache` a hash table with a list in the order of use;
-// `queue` producers and consumers. --lock is the type of lock. --facts prints what each lock is,
-// --memory what it needs.
+// writers; `map` look-ups and changes in Kyoto Cabinet's map; `mutex` as `pairs --mutex`; `cache` a
+// hash table with a list in the order of use; `queue` producers and consumers. --lock is the type
+// of lock. --facts prints what each lock is, --memory what it needs.
 //
 // It prints the lines of common/report.h. The exit status is 1 if a lock let in whom it must keep
 // out, and 77 if the lock is not compiled in. `bash apps/fetch/peers.sh` installs the libraries and
@@ -104,15 +104,15 @@ int run(int argc, char** argv) {
   bool memory = false;
   bench::Options options("peers", "One benchmark over the lock of C++, or over another library's.");
   options.choice("--lock", lock, names(), "whose lock");
-  options.choice("--work", work, {"pairs", "rwbench", "mutex", "cache", "queue"},
+  options.choice("--work", work, {"pairs", "rwbench", "map", "mutex", "cache", "queue"},
                  "what the threads do");
   bench::add_plan_options(options, task.plan);
-  options.number("--writes", task.writes, 0, 1, "share of write acquisitions: pairs, rwbench");
+  options.number("--writes", task.writes, 0, 1, "share of write acquisitions: pairs, rwbench, map");
   options.number("--inside", task.steps.inside, 0, 1'000'000,
                  "steps of work under the lock: pairs, mutex");
   options.number("--outside", task.steps.outside, 0, 1'000'000,
                  "steps of work after it, on average");
-  options.number("--entries", task.entries, 1, 10'000'000, "entries of the cache");
+  options.number("--entries", task.entries, 1, 10'000'000, "entries of the cache and the map");
   options.number("--places", task.places, 1, 1'000'000, "places of the queue");
   options.flag("--facts", facts, "print what each lock that is compiled in is, and end");
   options.flag("--memory", memory, "print what memory each of them needs, and end");

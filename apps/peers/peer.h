@@ -18,7 +18,7 @@ struct Task {
   bench::Plan plan;
   double writes = 0;  // share of acquisitions
   bench::Steps steps;
-  int entries = 10'000;  // of the cache
+  int entries = 10'000;  // of the cache and the map
   int places = 64;       // of the queue
 };
 

@@ -4,6 +4,7 @@
 #include "cache.h"
 #include "common/back_to_back.h"
 #include "common/readers_and_writers.h"
+#include "map.h"
 #include "peer.h"
 #include "queue.h"
 
@@ -55,6 +56,7 @@ Peer described() {
   if constexpr (bench::SharedLockable<Lock>) {
     found.works["pairs"] = pairs<Lock>;
     found.works["rwbench"] = rwbench<Lock>;
+    found.works["map"] = map<Lock>;
   }
   if constexpr (kIsMutex<Lock>) {
     found.works["mutex"] = mutex<Lock>;

@@ -1,3 +1,4 @@
+// Replaces `auto` in the configuration by the lock that it stands for on this machine.
 #include "registry/mutexes.h"
 #include "registry/rwlocks.h"
 

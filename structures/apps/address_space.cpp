@@ -18,7 +18,7 @@
 //
 // --trace FILE replays a recorded program instead, a thread for each of its own, again and again,
 // each time in a new space; --threads and the options of workloads mean nothing then.
-// docs/vm-traces.md.
+// docs/address-spaces.md.
 //
 // --pages 2m: a fault in memory fills a page of 2 MB where its region has all of it. Programs touch
 // one small page of it, because accesses to the others would be no faults; a trace is replayed as

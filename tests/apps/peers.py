@@ -18,6 +18,7 @@ from programs import LOCKS, MUTEXES, need, refused, run, run_tests, sound, value
 WORKS = {
     "pairs": ("--writes 0.25", ("read", "write")),
     "rwbench": ("--writes 0.5", ("read", "write")),
+    "map": ("--entries 50 --writes 0.5", ("read", "write")),
     "mutex": ("--inside 2", ("write",)),
     "cache": ("--entries 50", ("write",)),
     "queue": ("--places 2", ("pop", "push")),
@@ -87,7 +88,7 @@ def totals(text: str, lock: str, kind: str) -> tuple[dict[str, int], dict[str, f
 
 
 def test_the_locks_of_cpp_are_those_of_the_preload() -> None:
-    for work in ("pairs", "rwbench"):
+    for work in ("pairs", "rwbench", "map"):
         counted, found = totals(line("std", work, 3), LOCKS[-1], "rwlock")
         need((counted["reads"], counted["writes"]) == (found["reads"], found["writes"]), f"{work}: {counted} {found}")
     for work in ("mutex", "cache", "queue"):

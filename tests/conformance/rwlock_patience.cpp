@@ -256,7 +256,7 @@ TEST(Patience, AConsumerSleepsInsideItsReadSection) {
 }
 
 // Readers that overlap and hold the lock for longer than any reader's patience: for a while they
-// are let in past the writer, then they are not. docs/algorithms/contract.md has the bound, a
+// are let in past the writer, then they are not. docs/architecture.md has the bound, a
 // tenth of this one.
 TEST(Patience, OverlappingReadersDoNotStarveAWriter) {
   if (readers_may_starve_writers()) GTEST_SKIP() << "the lock lets readers starve writers";

@@ -40,7 +40,7 @@ def trace_vm_command(out: Path, synthesise: bool, processes: bool, command: tupl
     build/apps/address_space --trace sort.vmtrace --design list-pages
 
     A trace covers one address space: the started process's, after its last exec. A trace made with --processes is
-    for `ldubench --trace`. See structures/docs/vm-traces.md and structures/docs/reverse-maps.md.
+    for `ldubench --trace`. See structures/docs/address-spaces.md.
     """
     from lockswap.vm import trace_vm
 

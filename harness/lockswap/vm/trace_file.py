@@ -1,4 +1,4 @@
-"""The text form of a trace; structures/docs/vm-traces.md describes it."""
+"""The text form of a trace; structures/apps/address_space/trace.h describes it."""
 
 import gzip
 from collections.abc import Iterable, Iterator, Sequence

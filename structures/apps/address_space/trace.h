@@ -1,5 +1,24 @@
 // A recorded program: what each of its threads does, and what each step waits for.
-// `lockswap trace-vm` records them; docs/vm-traces.md describes the file.
+// `lockswap trace-vm` records them (docs/address-spaces.md).
+//
+// The file is text, or gzip if its name ends in .gz. T is a thread, from 0. PAGE and PAGES are
+// hexadecimal, and count pages of 4096 bytes. Lines that begin with # say what was left out.
+//
+//   lockswap-vm-trace 1                    the first line
+//   faults recorded | synthesised          where the touches come from
+//   threads N
+//   heap PAGE                              where brk begins
+//   there PAGE PAGES                       mapped before the first step
+//   map T PAGE PAGES rwx                   private memory; `-` for a right that is missing
+//   map T PAGE PAGES rwx private FILE OFFSET   a file's pages, also `shared`; FILE is a number,
+//                                          OFFSET counts pages
+//   unmap T PAGE PAGES, discard T PAGE PAGES   `discard` is MADV_DONTNEED
+//   protect T PAGE PAGES rwx
+//   brk T PAGE                             the heap ends before this page
+//   read T PAGE PAGES, write T PAGE PAGES  a fault in each of these pages
+//   fork T
+//   begin T CHILD                          the first step of thread CHILD comes after this
+//   end T                                  the thread's last step
 //
 // The file's order is one that the program may have had. What the program relied on is kept:
 // an operation comes behind what was done before in its pages, and behind operations in those on

@@ -24,7 +24,7 @@
 //   publishes them by one store of the root. copies::rotations is the paper's optimisation: a node
 //   whose subtree keeps its shape gets the new child in place, and only a rotation makes new nodes.
 // Balance: the weights of two sibling subtrees, even if one is empty, differ by at most a factor of
-//   3. structures/docs/bonsai.md has the proof, and each deviation from the paper.
+//   3 (bonsai/update.hpp has the proof). structures/docs/bonsai.md has the deviations.
 // Invariants: while readers can see a node, only its child pointers change, and with copies::path,
 //   or after the node was removed, not even these. A single store in each update changes what is in
 //   the tree.

@@ -13,7 +13,11 @@
 ///   makes it abort. A thread that only reads holds no lock. With `lru` a get changes the order, so
 ///   it is a writer.
 ///
-/// Deviations from CacheDB: structures/docs/rlu-structures.md.
+/// Deviations from CacheDB: a value is an object of its own that never changes, and `set` replaces
+///   it, so commits copy no values. A removed record with two children is replaced by the leftmost
+///   one on its right, in CacheDB by the rightmost one on its left. `for_each` only reads, and sees
+///   one state of all slots. There are no cursors, transactions, compression or size limit, and
+///   `increment` stores a number in the machine's byte order.
 ///
 ///     lockswap::rlu::cache db({.buckets = 1000, .capacity = 100000});
 ///     db.set("key", "value");

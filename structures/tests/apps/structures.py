@@ -189,7 +189,7 @@ def test_operations_that_lock_a_part() -> None:
 
 TRACES = sorted(file.name for file in (apps / "traces").glob("*.vmtrace.gz"))
 # How many recorded calls of mprotect need the whole lock under every design, by where they are.
-# structures/docs/address-spaces.md has them, too.
+# results/notes/2026-11-address-spaces.md has them, too.
 STRUCTURAL = {
     "malloc": {"loaded": 7, "top": 13, "bottom": 7},
     "python": {"loaded": 4, "top": 0, "bottom": 7},

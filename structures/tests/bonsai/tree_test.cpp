@@ -177,8 +177,8 @@ TYPED_TEST(BonsaiTest, StaysInBalanceAfterEachUpdateOfEachSmallTree) {
   } while (std::ranges::next_permutation(order).found);
 }
 
-// The proof of docs/bonsai.md for small weights, by counting: whatever made a side too heavy by one
-// update, one rotation makes three subtrees that are in balance.
+// The proof of bonsai/update.hpp for small weights, by counting: whatever made a side too heavy by
+// one update, one rotation makes three subtrees that are in balance.
 TEST(BonsaiBalance, IsRestoredByOneRotation) {
   constexpr auto kDelta = lockswap::bonsai::kDelta;
   constexpr auto kGamma = lockswap::bonsai::kGamma;

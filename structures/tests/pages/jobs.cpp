@@ -1,4 +1,4 @@
-// The program of docs/rlu-structures.md: jobs that are in one of two sets, in no section in both or
+// The program of docs/rlu.md: jobs that are in one of two sets, in no section in both or
 // in neither.
 #include <cstdio>
 #include <optional>

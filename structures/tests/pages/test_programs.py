@@ -36,9 +36,8 @@ def _headers(page: str, block: int, prints: str, source: str, links: str = "", n
 
 
 PROGRAMS = [
-    Program(RLU, "structures/docs/rlu.md", 0, "0 1 2 3 4 5 6 8 9"),
-    Program(RLU, "structures/docs/rlu.md", 1, "2 1", "structures/tests/pages/rcu_list.c"),
-    Program(RLU, "structures/docs/rlu-structures.md", 0, "100 started, 0 lost", "structures/tests/pages/jobs.cpp"),
+    Program(RLU, "structures/docs/rlu.md", 0, "0 1 2 3 4 5 6 8 9", "structures/tests/pages/list.c"),
+    Program(RLU, "structures/docs/rlu.md", 1, "100 started, 0 lost", "structures/tests/pages/jobs.cpp"),
     _headers("bonsai.md", 0, "found some, in order yes", "examples/bonsai.cpp"),
     _headers(
         "bonsai.md", 1, "at most all, then 100", "tests/pages/over_liburcu.cpp", "-lurcu-memb", "urcu/urcu-memb.h"

@@ -24,6 +24,26 @@ namespace lockswap::bonsai {
 // The heavier of two subtrees weighs at most kDelta times the other one. A rotation is double if
 // the inner part of the heavy subtree weighs at least kGamma times the outer one. This pair of
 // numbers preserves the balance, which most others do not (Y. Hirai, K. Yamamoto, JFP 21(3), 2011).
+//
+// Proof that a rotation restores the balance. Let a be the weight of the light side, b and c those
+// of the heavy side's inner and outer part. Something became too heavy, so b + c > 3a, and by one
+// update, so b + c <= 3a + 3. The parts are in balance, so b <= 3c and c <= 3b.
+// Single (b < 2c): the new siblings are a with b, and a + b with c.
+//   b <= 3a        from c >= (b + 1)/2 comes 3b + 1 <= 2(b + c) <= 6a + 6, so b <= 2a + 1
+//   a <= 3b        3a < b + c <= 4b
+//   c <= 3(a + b)  from c <= 3b
+//   a + b <= 3c    3a + 3b < 4b + c, and with b <= 2c - 1 that is below 9c
+// Double (b >= 2c, so the inner part is not empty, and b = x + y, with x <= 3y and y <= 3x): the
+// new siblings are a with x, y with c, and a + x with y + c.
+//   x <= 3a        b <= 3(b + c)/4 <= 9(a + 1)/4 and x <= 3b/4, so x <= 27(a + 1)/16, which is at
+//                  most 3a from a = 2 on. For a = 1, b + c <= 6, so b <= 4 and x <= 3
+//   a <= 3x        3a < b + c <= 3b/2, and x >= b/4, so a < 2x
+//   y <= 3c        y <= 3b/4 <= 9c/4
+//   c <= 3y        c <= b/2 <= 2y
+//   a + x <= 3(y + c)  a < (b + c)/3 and 4x <= 3b; it is enough that 3b <= 8(b + c)/3, or b <= 8c
+//   y + c <= 3(a + x)  3a >= b + c - 3, so it is enough that y <= b - 3 + 3x, or 4x >= 3
+// An erased node with two children is replaced by its neighbour on the heavier side, which then
+// still weighs at least a third of the other.
 inline constexpr std::uint64_t kDelta = 3, kGamma = 2;
 
 template <class Node, class Memory, bool kInPlace>
