@@ -74,6 +74,13 @@ lint_size() {
 
 lint_budgets() { "$BUILD/venv/bin/python" scripts/check_budgets.py; }
 
+# No function of C or C++ has a cyclomatic complexity above 25, except in tests, some of which interpret scenarios in
+# one switch. Python's functions are ruff's.
+lint_complexity() {
+  tracked '*.c' '*.cc' '*.cpp' '*.h' '*.hpp' ':!:tests/*' ':!:*/tests/*' |
+    xargs -r "$BUILD/venv/bin/lizard" --CCN 25 --warnings_only --languages cpp --whitelist scripts/complex_functions.txt
+}
+
 lint_ruff() {
   local ruff=("$BUILD/venv/bin/ruff") python
   mapfile -t python < <(tracked "*.py"; echo scripts/new_lock)
@@ -91,7 +98,7 @@ lint_shell() {
 run_lint() {
   [[ -e .git ]] || die "lint needs a git checkout: it asks git which files are the project's"
   local full=${1:-} linter failed=()
-  for linter in format tidy layers prose budgets symbols size abi ruff shell; do
+  for linter in format tidy layers prose budgets complexity symbols size abi ruff shell; do
     if [[ $full == --same && $linter == 'tidy' ]]; then continue; fi
     say "lint: $linter"
     "lint_$linter" "$full" || failed+=("$linter")

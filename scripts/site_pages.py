@@ -6,6 +6,8 @@ that shows it, and a link to a folder to its README, to a campaign's report, or 
 
 import os
 import re
+import shutil
+import subprocess
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = "README.md"
+# A link to these settings leads to what doxygen makes by them, the reference of the public headers, if it is installed.
+REFERENCE = "docs/Doxyfile"
 # The other pages, by reader and in order. A pattern stands for the pages that match and were not named before.
 GROUPS = {
     "Use it": (
@@ -54,6 +58,8 @@ def goal(name: str, target: str) -> str:
 
 def shown(path: str) -> str:
     """The page or file of the site that shows this file or folder of the tree."""
+    if path == REFERENCE and shutil.which("doxygen"):
+        return "api/index.html"
     if (ROOT / path).is_dir():
         shows = [name for name in ("README.md", "report.html") if (ROOT / path / name).exists()]
         return f"{path}/{shows[0]}" if shows else f"{path}.md"
@@ -102,6 +108,13 @@ def source_page(path: str) -> str:
     return f"# {path}\n\n````{LANGUAGES.get(Path(path).suffix, 'text')}\n{content}\n````\n"
 
 
+def reference(config: MkDocsConfig) -> dict[str, File]:
+    subprocess.run(["doxygen", REFERENCE], cwd=ROOT, check=True)
+    made = ROOT / "build/api/html"
+    names = {path: f"api/{path.relative_to(made)}" for path in made.rglob("*") if path.is_file()}
+    return {name: File.generated(config, name, abs_src_path=str(path)) for path, name in names.items()}
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     left = [name for name in pages() if name != HOME]
     nav: list[dict[str, str | list[str]]] = [{"Home": HOME}]
@@ -119,7 +132,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     linked = {goal(name, target) for name in made for target in LINK_TARGET.findall(text_of(name))} - {""}
     for path in sorted(linked):
         name = shown(path)
-        if name == f"{path}.md":
+        if name == "api/index.html":
+            made |= reference(config)
+        elif name == f"{path}.md":
             made[name] = File.generated(config, name, content=source_page(path), inclusion=InclusionLevel.NOT_IN_NAV)
         elif name not in made:
             made[name] = File.generated(config, name, abs_src_path=str(ROOT / name))

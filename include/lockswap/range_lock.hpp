@@ -1,12 +1,12 @@
 /// @file
 /// Range locks for C++17. range_lock.h explains what they are.
 ///
-///   lockswap::range_lock lock;
-///   {
-///     const auto mine = lock.exclusive(0, 4096);   // waits
-///     ...
-///   }                                              // released
-///   if (auto some = lock.try_shared(0, 10)) ...
+///     lockswap::range_lock lock;
+///     {
+///       const auto mine = lock.exclusive(0, 4096);   // waits
+///       ...
+///     }                                              // released
+///     if (auto some = lock.try_shared(0, 10)) ...
 #pragma once
 
 #include <cerrno>

@@ -11,20 +11,15 @@ from page import BOLD, Span
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("include/lockswap", "structures/include/lockswap")
-# The reference's settings, for all headers; the parts of the structures have comments of plain C++.
+# The reference's settings.
 SETTINGS = """
 @INCLUDE = docs/Doxyfile
-INPUT = {input}
-FILE_PATTERNS = *.h *.hpp
 OUTPUT_DIRECTORY = {out}
 GENERATE_HTML = NO
 GENERATE_XML = YES
 XML_PROGRAMLISTING = NO
-EXTRACT_ALL = YES
 WARNINGS = NO
 WARN_IF_UNDOCUMENTED = NO
-EXCLUDE_SYMBOLS = *::detail *::detail::* lockswap::ldu_parts* lockswap::bonsai lockswap::bonsai::*
-INPUT_FILTER = "sed -E 's,^( *)//( |$),\\1/// ,'"
 """
 
 
@@ -63,7 +58,7 @@ class Header:
 
 def headers(doxygen: str, folder: Path) -> list[Header]:
     """All headers that programs include, by their names."""
-    text = SETTINGS.format(input=" ".join(FOLDERS), out=folder)
+    text = SETTINGS.format(out=folder)
     subprocess.run([doxygen, "-"], input=text, text=True, cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
     found = {file: Header(file) for place in FOLDERS for file in sorted((ROOT / place).glob("*.h*"))}
     for file in sorted((folder / "xml").glob("*.xml")):

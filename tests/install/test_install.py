@@ -202,15 +202,13 @@ def test_consumer_of_structures_by_find_package(trees: dict[str, Path], name: st
 
 def test_the_bonsai_tree_needs_its_headers_alone(trees: dict[str, Path], tmp_path: Path) -> None:
     include = f"-I{trees['spaced'] / 'include'}"
-    call(
-        "c++", "-std=c++20", "-pthread", include, ROOT / "structures/tests/bonsai/tutorial.cpp", "-o", tmp_path / "prog"
-    )
+    call("c++", "-std=c++20", "-pthread", include, ROOT / "structures/examples/bonsai.cpp", "-o", tmp_path / "prog")
     assert alone(tmp_path / "prog") == "found some, in order yes\n"
 
 
 def test_deferred_updates_need_their_headers_alone(trees: dict[str, Path], tmp_path: Path) -> None:
     include = f"-I{trees['spaced'] / 'include'}"
-    call("c++", "-std=c++20", "-pthread", include, ROOT / "structures/tests/ldu/tutorial.cpp", "-o", tmp_path / "prog")
+    call("c++", "-std=c++20", "-pthread", include, ROOT / "structures/examples/ldu.cpp", "-o", tmp_path / "prog")
     assert alone(tmp_path / "prog") == "400 mappings\n"
 
 

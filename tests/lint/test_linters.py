@@ -13,6 +13,7 @@ CLEAN = {
 
 VIOLATIONS = {
     "format": ("src/bad.cpp", "int  answer() { return 42; }\n", 1),
+    "complexity": ("src/bad.cpp", "\nint many(int a) {\n" + 25 * "  if (a > 1) --a;\n" + "  return a;\n}\n", 2),
     "tidy": ("src/bad.cpp", "\nint* none() { return 0; }\n", 2),
     "ruff": ("harness/bad.py", '"""Bad."""\n\nimport os\n', 3),
     "shell": ("bad.sh", "#!/bin/sh\necho $1\n", 2),

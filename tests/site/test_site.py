@@ -124,6 +124,13 @@ def test_no_link_is_dead_and_nothing_comes_from_elsewhere(site: Path) -> None:
         assert not re.search(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=\"(?:https?:)?//", page.read_text())
 
 
+def test_the_reference_of_the_headers_is_part_of_it(site: Path) -> None:
+    if shutil.which("doxygen") is None:
+        pytest.skip("doxygen is not installed")
+    assert "../api/index.html" in Links(site / "docs/index.html").found
+    assert "snapshot_for" in (site / "api/classlockswap_1_1bonsai__map.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_the_home_page_in_a_browser(site: Path, browser: Browser, dark: bool, width: int) -> None:

@@ -1,17 +1,25 @@
-// The Bonsai tree: an ordered map that any number of threads search without a lock, while one
-// thread at a time changes it. C++20; needs no library.
+/// @file
+/// The Bonsai tree: an ordered map that any number of threads search without a lock, while one
+/// thread at a time changes it. C++20; needs no library.
+///
+///     lockswap::quiescence<> domain;                                   // one for the program
+///     lockswap::bonsai_map<std::uint64_t, region*> regions(domain);
+///     thread_local lockswap::quiescence<>::reader me(domain);          // one in each thread
+///
+///     { std::lock_guard lock(mutex); regions.insert(start, r); }     // writers exclude each other
+///     if (auto found = regions.find(me, start)) use(found->value);     // readers take no lock
+///     { const auto now = regions.snapshot_for(me);
+///       for (const auto& [key, value] : now) ... }                     // one state, in order
+///
+/// Paper: A. Clements, F. Kaashoek, N. Zeldovich, "Scalable Address Spaces Using RCU Balanced
+///   Trees", ASPLOS 2012, section 3.
+///
+/// Readers: find is linearizable in both forms. floor, ceiling and snapshots are too, but exist
+///   only with copies::path, because with changes in place a reader may see halves of two states.
+///
+/// Space: removed nodes wait for a grace period of the domain. Their number grows while a reader
+///   sleeps in its section. With set_garbage_limit an update waits for readers instead.
 //
-//   lockswap::quiescence<> domain;                                   // one for the program
-//   lockswap::bonsai_map<std::uint64_t, region*> regions(domain);
-//   thread_local lockswap::quiescence<>::reader me(domain);          // one in each thread
-//
-//   { std::lock_guard lock(mutex); regions.insert(start, r); }       // writers exclude each other
-//   if (auto found = regions.find(me, start)) use(found->value);     // readers take no lock
-//   { const auto now = regions.snapshot_for(me);
-//     for (const auto& [key, value] : now) ... }                     // one state, in order
-//
-// Paper: A. Clements, F. Kaashoek, N. Zeldovich, "Scalable Address Spaces Using RCU Balanced
-//   Trees", ASPLOS 2012, section 3.
 // Idea: an update builds new nodes from the place of the change up to the root (copies::path), and
 //   publishes them by one store of the root. copies::rotations is the paper's optimisation: a node
 //   whose subtree keeps its shape gets the new child in place, and only a rotation makes new nodes.
@@ -21,10 +29,6 @@
 //   or after the node was removed, not even these. A single store in each update changes what is in
 //   the tree.
 // Order: that store is a release, and a reader's load of the same pointer is an acquire.
-// Readers: find is linearizable in both forms. floor, ceiling and snapshots are too, but exist only
-//   with copies::path, because with changes in place a reader may see halves of two states.
-// Space: removed nodes wait for a grace period of the domain. Their number grows while a reader
-//   sleeps in its section. With set_garbage_limit an update waits for readers instead.
 #pragma once
 
 #include <array>
@@ -46,8 +50,9 @@
 
 namespace lockswap {
 
-// `section`: during a thread's section, nothing that it finds is freed. `period`: covers what was
-// removed before close(). is_over never waits. wait does, and must not be called in a section.
+/// A grace-period domain, such as lockswap::quiescence or lockswap::urcu_domain. During a thread's
+/// `section`, nothing that it finds is freed. A `period` covers what was removed before close().
+/// is_over() never waits. wait() does, and must not be called in a section.
 template <class D>
 concept rcu_domain = requires(D& d, typename D::reader& r, typename D::period& p) {
   typename D::section;
@@ -57,25 +62,32 @@ concept rcu_domain = requires(D& d, typename D::reader& r, typename D::period& p
   d.wait(p);
 };
 
-// C++26's name: waits for all sections that have begun. Must not be called in a section.
+/// C++26's name: waits for all sections that have begun. Must not be called in a section.
 template <rcu_domain D>
 void rcu_synchronize(D& domain) {
   auto period = domain.close();
   domain.wait(period);
 }
 
+/// What an update copies: the whole path from the change up to the root, or only the nodes that a
+/// rotation moves, which is the paper's optimisation (section 3.3) and makes fewer nodes.
 enum class copies : std::uint8_t { path, rotations };
 
-// Keys and values are copied byte by byte, and never destroyed.
+/// Keys and values are copied byte by byte, and never destroyed.
 template <class T>
 concept bonsai_item = std::is_trivially_copyable_v<T>;
-// A comparison, which may have a state.
+/// A comparison, which may have a state.
 template <class F, class Key>
 concept bonsai_order = std::strict_weak_order<const F&, const Key&, const Key&>;
 
 template <bonsai_item Key, bonsai_item Value, rcu_domain Domain = quiescence<>,
           copies kCopies = copies::path, bonsai_order<Key> Less = std::less<Key>,
           class P = real_machine>
+/// An ordered map, which readers search without a lock and without waiting (Clements and others,
+/// section 3). Any number of threads may read while one thread changes it; the program's lock keeps
+/// writers apart. A lookup takes O(log n) steps, and an update makes O(log n) nodes. Removed nodes
+/// are freed after a grace period of the domain. P stays as it is, except in tests of the
+/// structure.
 class bonsai_map {
   static constexpr bool kInPlace = kCopies == copies::rotations;
   using node = bonsai::node<Key, Value, Less, P, kInPlace>;
@@ -83,57 +95,76 @@ class bonsai_map {
   using update = bonsai::update<node, memory, kInPlace>;
 
  public:
+  /// A key and its value, as a reader has found them.
   struct entry {
+    /// The key.
     Key key;
+    /// Its value.
     Value value;
   };
+  /// Which of the two forms this map has.
   static constexpr copies kind = kCopies;
-  // Heights are less than 2.41 * log2(size + 1).
+  /// Heights are less than 2.41 * log2(size + 1).
   static constexpr int most_levels = 160;
+  /// Returns an upper bound on the height of a tree with that many keys.
   static constexpr int height_bound(std::uint64_t size) noexcept {
     return 5 * static_cast<int>(std::bit_width(size + 1)) / 2;
   }
 
+  /// Makes an empty map, which frees its nodes after grace periods of this domain.
   explicit bonsai_map(Domain& of, Less less = {}) noexcept : memory_(of), less_(std::move(less)) {}
-  // No thread may use it any more.
+  /// No thread may use it any more.
   ~bonsai_map() { destroy(root()); }
   bonsai_map(const bonsai_map&) = delete;
   bonsai_map& operator=(const bonsai_map&) = delete;
 
   // --- for readers: any thread, at any time. They take no lock and never wait.
+  /// Returns the key with its value, or nothing. Linearizable. Any thread may call it at any time,
+  /// with its own reader.
   std::optional<entry> find(typename Domain::reader& r, const Key& key) const {
     const typename Domain::section inside(r);
     return entry_of(node::find(root(), key, less_));
   }
 
-  // The state of the tree at one moment. Nothing that it shows is freed while it exists, so it
-  // should not exist for long.
+  /// The state of the tree at one moment. Nothing that it shows is freed while it exists, so it
+  /// should not exist for long.
   class view {
    public:
+    /// Returns the key with its value, or nothing.
     std::optional<entry> find(const Key& key) const {
       return entry_of(node::find(root_, key, less_));
     }
-    // floor: the greatest key not above this one. ceiling: the least key not below it.
+    /// Returns the greatest key that is not above this one, or nothing.
     std::optional<entry> floor(const Key& key) const {
       return entry_of(node::nearest(root_, key, 0, less_));
     }
+    /// Returns the least key that is not below this one, or nothing.
     std::optional<entry> ceiling(const Key& key) const {
       return entry_of(node::nearest(root_, key, 1, less_));
     }
 
+    /// Visits keys in ascending order. Needs no memory besides the object itself.
     class iterator {
      public:
+      /// What it shows.
       using value_type = entry;
+      /// Unused; iterators must have it.
       using difference_type = std::ptrdiff_t;
+      /// It can be passed over once.
       using iterator_concept = std::input_iterator_tag;
+      /// Makes the end.
       iterator() noexcept = default;
+      /// Returns a copy of the key and its value.
       entry operator*() const { return *entry_of(path_[depth_ - 1]); }
+      /// Goes on to the next key.
       iterator& operator++() {
         const node* n = path_[--depth_];
         descend(n->next(1));
         return *this;
       }
+      /// The same.
       void operator++(int) { ++*this; }
+      /// Returns whether no key is left.
       bool operator==(std::default_sentinel_t) const noexcept { return depth_ == 0; }
 
      private:
@@ -145,12 +176,13 @@ class bonsai_map {
       std::array<const node*, most_levels> path_;  // the nodes that follow, the next one last
       int depth_ = 0;
     };
+    /// Returns an iterator at the least key.
     iterator begin() const {
       iterator i;
       i.descend(root_);
       return i;
     }
-    // From the least key that is not below this one.
+    /// Returns an iterator at the least key that is not below this one.
     iterator from(const Key& key) const {
       iterator i;
       for (const node* n = root_; n != nullptr;) {
@@ -160,6 +192,7 @@ class bonsai_map {
       }
       return i;
     }
+    /// Returns the end.
     std::default_sentinel_t end() const noexcept { return {}; }
 
    private:
@@ -169,7 +202,7 @@ class bonsai_map {
     [[no_unique_address]] Less less_;
   };
 
-  // A view with its own section.
+  /// A view with its own section, which ends with it. Only the thread of the reader may use it.
   class snapshot : Domain::section, public view {
     using section = typename Domain::section;
 
@@ -178,63 +211,73 @@ class bonsai_map {
     snapshot(typename Domain::reader& r, const bonsai_map& map)
         : section(r), view(map.root(), map.less_) {}
   };
+  /// Returns the state of the tree now. Only with copies::path, because changes in place would
+  /// show.
   snapshot snapshot_for(typename Domain::reader& r) const requires(!kInPlace) {
     return snapshot(r, *this);
   }
+  /// Returns the greatest key that is not above this one, or nothing. Linearizable; only with
+  /// copies::path.
   std::optional<entry> floor(typename Domain::reader& r, const Key& key) const requires(!kInPlace) {
     return snapshot_for(r).floor(key);
   }
+  /// Returns the least key that is not below this one, or nothing. Linearizable; only with
+  /// copies::path.
   std::optional<entry> ceiling(typename Domain::reader& r, const Key& key) const
       requires(!kInPlace) {
     return snapshot_for(r).ceiling(key);
   }
 
-  // Returns the number of keys at some recent moment. Needs no section.
+  /// Returns the number of keys at some recent moment. Needs no section.
   std::uint64_t size() const noexcept {
     return size_.load(std::memory_order_relaxed);  // relaxed: a number
   }
+  /// Returns whether size() is 0.
   bool empty() const noexcept { return size() == 0; }
 
   // --- for writers: under the program's lock, and outside a section. If there is no memory, an
-  // insertion throws std::bad_alloc, and nothing has changed.
-  // Returns false, and changes nothing, if the key exists.
+  /// Inserts a key for a writer: under the program's lock, and outside a section. Returns false,
+  /// and changes nothing, if the key exists. If there is no memory it throws std::bad_alloc, and
+  /// nothing has changed.
   bool insert(const Key& key, const Value& value) {
     if (node::find(root(), key, less_) != nullptr) return false;
     begin_update();
     show_root(update(memory_).inserted(root(), key, value, less_));
     return true;
   }
-  // Returns true if the key is new, and false if it existed; it has this value now.
+  /// Sets the key's value, under the same rules as insert(). Returns true if the key is new.
   bool insert_or_assign(const Key& key, const Value& value) {
     if (insert(key, value)) return true;
     begin_update();
     show_root(update(memory_).assigned(root(), key, value, less_));
     return false;
   }
-  // Returns false if the key does not exist. Throws nothing: if there is no memory, it waits for
-  // readers and uses the nodes that they release.
+  /// Removes a key for a writer. Returns false if the key does not exist. Throws nothing: if there
+  /// is no memory, it waits for readers and uses the nodes that they release.
   bool erase(const Key& key) {
     if (node::find(root(), key, less_) == nullptr) return false;
     memory_.begin_erasure(most_nodes(size()));
     show_root(update(memory_).erased(root(), key, less_));
     return true;
   }
-  // For the writer itself, with either form. Valid until its next update.
+  /// Returns a view for the writer itself, with either form. Valid until its next update.
   view exclusive() const noexcept { return view(root(), less_); }
 
-  // Frees what no reader can access any more. Never waits.
+  /// Frees what no reader can access any more. Never waits.
   void reclaim() { memory_.reclaim(); }
-  // Waits for readers that are in a section now. Then no garbage is left.
+  /// Waits for readers that are in a section now. Then no garbage is left.
   void synchronize() { memory_.synchronize(); }
-  // An update that would leave more garbage than this waits for readers. 0: no limit.
+  /// An update that would leave more garbage than this waits for readers. 0: no limit.
   void set_garbage_limit(std::uint64_t nodes) noexcept { memory_.set_limit(nodes); }
-  // The number of nodes that wait for a grace period together; at least 1.
+  /// The number of nodes that wait for a grace period together; at least 1.
   void set_batch(std::uint64_t nodes) noexcept { memory_.set_batch(nodes); }
+  /// Returns the counts since the map was made. For a writer only.
   bonsai_counts counts() const noexcept { return memory_.counts(); }
+  /// Returns the size of a node in bytes.
   static constexpr std::size_t node_bytes() noexcept { return sizeof(node); }
 
-  // For tests: whether each subtree is in order, balanced and of the recorded size; and the tree's
-  // height.
+  /// For tests: whether each subtree is in order, balanced and of the recorded size; and the tree's
+  /// height.
   bool is_whole(int& height) const {
     const node* last = nullptr;
     return bonsai::is_whole(static_cast<const node*>(root()), last, height, less_) &&

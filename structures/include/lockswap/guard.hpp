@@ -6,6 +6,7 @@
 
 #include "lockswap/machine.hpp"
 
+/// @cond private
 namespace lockswap {
 
 template <class P>
@@ -30,3 +31,4 @@ class guard {
 };
 
 }  // namespace lockswap
+/// @endcond

@@ -1,23 +1,38 @@
-// Deferred updates for structures that are written more often than they are read. C++20; needs no
-// library.
+/// @file
+/// Deferred updates for structures that are written more often than they are read. C++20; needs no
+/// library.
+///
+///     struct mapping { lockswap::ldu_hook hook; ... };
+///     struct mappings {                              // the structure behind it, for one thread
+///       using object = mapping;
+///       static lockswap::ldu_hook& hook(mapping& m) { return m.hook; }
+///       void insert(mapping& m);
+///       void remove(mapping& m);
+///       void free(mapping& m) { delete &m; }         // if objects are retired
+///     };
+///     lockswap::ldu_logs logs;                       // one for the program
+///     lockswap::ldu<mappings> of_file(logs);         // any number of structures
+///     thread_local lockswap::ldu_logs::thread me(logs);
+///
+///     of_file.insert(me, m);                         // takes no lock
+///     of_file.remove(me, m);
+///     of_file.read([](const mappings& all) { ... }); // sees every update that was finished before
+///
+/// Paper: "A Lightweight Log-based Deferred Concurrent Updates for Linux Kernel Scalability" (LDU).
+///
+/// Fairness: that of the lock. An update waits for it only if its log has twice `limit` objects.
+///
+/// Space: a structure's own log and that of each thread hold at most twice `limit` objects.
+///
+/// Contract: an object belongs to one structure. Inserts and removes of an object alternate, one
+///   after the other, as with the structure itself. Between remove and insert the object may be
+///   changed or freed only after apply(). A read of a structure must not update or read the same
+///   structure. insert, remove and free of the structure behind it must not make or end structures
+///   or threads' registrations, and an exception from them ends the program, because updates would
+///   be lost.
+///
+/// Deviations from the paper, and when not to use LDU: structures/docs/ldu.md.
 //
-//   struct mapping { lockswap::ldu_hook hook; ... };
-//   struct mappings {                              // the structure behind it, for one thread
-//     using object = mapping;
-//     static lockswap::ldu_hook& hook(mapping& m) { return m.hook; }
-//     void insert(mapping& m);
-//     void remove(mapping& m);
-//     void free(mapping& m) { delete &m; }         // if objects are retired
-//   };
-//   lockswap::ldu_logs logs;                       // one for the program
-//   lockswap::ldu<mappings> of_file(logs);         // any number of structures
-//   thread_local lockswap::ldu_logs::thread me(logs);
-//
-//   of_file.insert(me, m);                         // takes no lock
-//   of_file.remove(me, m);
-//   of_file.read([](const mappings& all) { ... }); // sees every update that was finished before
-//
-// Paper: "A Lightweight Log-based Deferred Concurrent Updates for Linux Kernel Scalability" (LDU).
 // Idea: an update is marked on its object and logged, which is the logical update. An update that
 //   undoes one that is still marked only clears the mark. A reader first takes the lock as a writer
 //   and applies the logs, which are the physical updates. Then it reads as readers do.
@@ -34,14 +49,6 @@
 // Lock before logs: a reader that finds nothing announced waits, through the lock, for the reader
 //   that took the logs before it. (In the paper's figures 4 and 5 a log is taken before the lock,
 //   so such a reader misses updates that are on their way.)
-// Fairness: that of the lock. An update waits for it only if its log has twice `limit` objects.
-// Space: a structure's own log and that of each thread hold at most twice `limit` objects.
-// Contract: an object belongs to one structure. Inserts and removes of an object alternate, one
-//   after the other, as with the structure itself. Between remove and insert the object may be
-//   changed or freed only after apply(). A read of a structure must not update or read the same
-//   structure. insert, remove and free of the structure behind it must not make or end structures
-//   or threads' registrations, and an exception from them ends the program (updates would be lost).
-// Deviations from the paper, and when not to use LDU: structures/docs/ldu.md.
 #pragma once
 
 #include <array>
@@ -60,6 +67,8 @@
 
 namespace lockswap {
 
+/// A structure whose updates can be deferred: it has a hook in each object, and inserts and removes
+/// objects.
 template <class S, class P>
 concept ldu_structure = requires(S& s, typename S::object& o) {
   { S::hook(o) } -> std::same_as<basic_ldu_hook<P>&>;
@@ -67,7 +76,7 @@ concept ldu_structure = requires(S& s, typename S::object& o) {
   s.remove(o);
 };
 
-// The lock of a structure. Readers use lock_shared and unlock_shared if it has these.
+/// The lock of a structure. Readers use lock_shared and unlock_shared if it has these.
 template <class L>
 concept ldu_lock = std::default_initializable<L> && requires(L& l) {
   l.lock();
@@ -75,6 +84,11 @@ concept ldu_lock = std::default_initializable<L> && requires(L& l) {
   l.unlock();
 };
 
+/// A structure for one thread, which any number of threads update and read (LDU, section 3).
+/// Updates are logged, and readers apply them, so a reader sees all updates that were finished
+/// before it began. Inserts and removes of one object must alternate. An object that was removed
+/// may be changed or freed only after apply(). Objects and structures must exist until then. P
+/// stays as it is, except in tests of the structure.
 template <class Structure, class Lock = std::shared_mutex, class P = ldu_machine>
 class ldu final : ldu_parts::owner<P> {
   static_assert(ldu_structure<Structure, P>);
@@ -89,17 +103,22 @@ class ldu final : ldu_parts::owner<P> {
   };
 
  public:
+  /// What the structure holds.
   using object = typename Structure::object;
+  /// Where updates are logged.
   using logs = basic_ldu_logs<P>;
+  /// A registered thread.
   using thread = typename logs::thread;
+  /// The limit unless set_limit() changes it.
   static constexpr std::uint32_t default_limit = 64;
 
+  /// Makes a structure, whose constructor gets the other arguments.
   template <class... Args>
   explicit ldu(logs& of, Args&&... structure)
       : logs_(of), number_(of.next_number()), structure_(std::forward<Args>(structure)...) {
     logs_.begin(*this);
   }
-  // Nobody may use it any more. Pending updates are applied first.
+  /// Nobody may use it any more. Pending updates are applied first.
   ~ldu() {
     logs_.guard_.lock();  // no thread is at one of its logs
     apply_all();
@@ -112,29 +131,39 @@ class ldu final : ldu_parts::owner<P> {
   // --- updates: any thread, at any time except in a read of this structure. They take no lock
   // unless the log has reached the limit. The cost is one exchange, and two more if the object is
   // logged.
+  /// Inserts the object. Takes no lock unless this thread's log has reached the limit. Costs one
+  /// atomic exchange, and two more if the object is put into a log. Must not be called in a read of
+  /// this structure.
   void insert(thread& me, object& o) { update(&me, o, ldu_parts::kInsert, 0); }
+  /// Removes the object. It can still be read until the update is applied.
   void remove(thread& me, object& o) { update(&me, o, ldu_parts::kRemove, 0); }
-  // Removes the object, and frees it as soon as nobody can access it.
+  /// Removes the object, and frees it as soon as nobody can access it.
   void retire(thread& me, object& o) requires ldu_parts::frees<Structure> {
     update(&me, o, ldu_parts::kRemove, ldu_parts::kDead);
   }
-  // The same for an object that was removed already, or never inserted.
+  /// Frees an object that was removed already, or never inserted, as soon as nobody can access it.
   void free(thread& me, object& o) requires ldu_parts::frees<Structure> {
     update(&me, o, 0, ldu_parts::kDead);
   }
 
-  // Through the structure's own log, for threads that are not registered.
+  /// The same for threads that are not registered, through the structure's own log.
   void insert(object& o) { update(nullptr, o, ldu_parts::kInsert, 0); }
+  /// Removes the object, for any thread.
   void remove(object& o) { update(nullptr, o, ldu_parts::kRemove, 0); }
+  /// Removes the object and frees it later, for any thread.
   void retire(object& o) requires ldu_parts::frees<Structure> {
     update(nullptr, o, ldu_parts::kRemove, ldu_parts::kDead);
   }
+  /// Frees an object that is not in the structure, for any thread.
   void free(object& o) requires ldu_parts::frees<Structure> {
     update(nullptr, o, 0, ldu_parts::kDead);
   }
 
   // --- readers. For each object they see updates that were finished before. Of those that run at
   // the same time they may see some and not others.
+  /// Calls look(structure) and returns its result. If updates are pending, it takes the lock as a
+  /// writer and applies them first. For each object it sees the updates that were finished before,
+  /// and perhaps some of those that run at the same time.
   template <class F>
   decltype(auto) read(F&& look) {
     if (may_pend()) {
@@ -144,24 +173,26 @@ class ldu final : ldu_parts::owner<P> {
     const shared_hold hold(*this);
     return look(std::as_const(structure_));
   }
-  // Called with the lock as a writer, when everything has been applied.
+  /// Calls change(structure) with the lock as a writer, when everything has been applied, and
+  /// returns its result.
   template <class F>
   decltype(auto) exclusive(F&& change) {
     const exclusive_hold hold(*this);
     return change(structure_);
   }
-  // Afterwards, objects that were removed before are neither in a log nor in the structure.
+  /// Applies all pending updates. Afterwards, objects that were removed before are neither in a log
+  /// nor in the structure.
   void apply() { const exclusive_hold hold(*this); }
-  // Returns the counts of updates in all logs, up to the last time that each was applied. Any
-  // thread may call it. Takes the lock as a writer.
+  /// Returns the counts of updates in all logs, up to the last time that each was applied. Any
+  /// thread may call it. Takes the lock as a writer.
   ldu_counts counts() {
     const exclusive_hold hold(*this);
     return counts_.get();
   }
 
-  // A log that reaches this number of objects is applied by the next update if the lock is free. At
-  // twice this number the update waits for the lock. At least 1. Call this before the structure is
-  // used.
+  /// A log that reaches this number of objects is applied by the next update if the lock is free.
+  /// At twice this number the update waits for the lock. At least 1. Call this before the structure
+  /// is used.
   void set_limit(std::uint32_t objects) noexcept { limit_ = objects; }
 
  private:

@@ -1,22 +1,29 @@
-// Deferred updates with time stamps: the interface of ldu.hpp, with another log. C++20; needs no
-// library.
+/// @file
+/// Deferred updates with time stamps: the interface of ldu.hpp, with another log. C++20; needs no
+/// library.
+///
+/// Paper: LDU, section 3.5.4, which quotes OpLog (S. Boyd-Wickizer, F. Kaashoek, R. Morris,
+///   N. Zeldovich, "OpLog: a library for scaling update-heavy data structures", 2014).
+///
+/// Calls: those of ldu.hpp. Objects need no hook.
+///
+/// Benefit over ldu.hpp: a read sees one state of the structure, as if updates and reads had come
+/// one after the other.
+///
+/// Cost: each update writes to the clock, nothing is absorbed, and a reader checks every thread's
+///   ring.
+///
+/// Space: a ring of `limit` records for each thread that has updated this structure. An update that
+///   finds its ring full takes the lock and applies all rings.
+///
+/// Contract: as in ldu.hpp.
 //
-// Paper: LDU, section 3.5.4, which quotes OpLog (S. Boyd-Wickizer, F. Kaashoek, R. Morris,
-//   N. Zeldovich, "OpLog: a library for scaling update-heavy data structures", 2014).
-// Calls: those of ldu.hpp. Objects need no hook.
 // Idea: each update draws a stamp from the structure's clock, and is stored as a record in its
 //   thread's ring. A reader takes the lock, merges the rings by their stamps, and applies
 //   everything that is older than its own stamp.
-// Benefit over ldu.hpp: a read sees one state of the structure, as if updates and reads had come
-// one after the other.
-// Cost: each update writes to the clock, nothing is absorbed, and a reader checks every thread's
-//   ring.
 // Order: an update moves the clock with release, and a reader loads it with acquire. So a reader
 //   whose stamp is later than an update's sees everything that this update's thread saw before, and
 //   finds the records of the updates before it.
-// Space: a ring of `limit` records for each thread that has updated this structure. An update that
-//   finds its ring full takes the lock and applies all rings.
-// Contract: as in ldu.hpp.
 #pragma once
 
 #include <array>
@@ -31,6 +38,7 @@
 
 namespace lockswap {
 
+/// A structure whose updates can be deferred: it inserts and removes objects, which need no hook.
 template <class S>
 concept ldu_stamped_structure = requires(S& s, typename S::object& o) {
   s.insert(o);
@@ -39,6 +47,10 @@ concept ldu_stamped_structure = requires(S& s, typename S::object& o) {
 
 template <class Structure, class Lock = std::shared_mutex, class P = ldu_machine,
           std::size_t kLimit = 64>
+/// The same with time stamps (LDU, section 3.5.4): a read sees one state of the structure, as if
+/// updates and reads had come one after the other. Each update writes to the structure's clock, and
+/// nothing is absorbed. A thread has a ring of `kLimit` records for each structure that it has
+/// updated. P stays as it is, except in tests of the structure.
 class ldu_stamped final : ldu_parts::member<P> {
   static_assert(ldu_stamped_structure<Structure>);
   static_assert(ldu_lock<Lock>);
@@ -49,17 +61,22 @@ class ldu_stamped final : ldu_parts::member<P> {
   };
 
  public:
+  /// What the structure holds.
   using object = typename Structure::object;
+  /// Where updates are logged.
   using logs = basic_ldu_logs<P>;
+  /// A registered thread.
   using thread = typename logs::thread;
+  /// The limit unless set_limit() changes it.
   static constexpr std::uint32_t default_limit = kLimit;
 
+  /// Makes a structure, whose constructor gets the other arguments.
   template <class... Args>
   explicit ldu_stamped(logs& of, Args&&... structure)
       : logs_(of), structure_(std::forward<Args>(structure)...) {
     logs_.begin(*this);
   }
-  // Nobody may use it any more.
+  /// Nobody may use it any more.
   ~ldu_stamped() {
     logs_.guard_.lock();
     logs_.members_.drop(*this);
@@ -75,23 +92,31 @@ class ldu_stamped final : ldu_parts::member<P> {
   ldu_stamped(const ldu_stamped&) = delete;
   ldu_stamped& operator=(const ldu_stamped&) = delete;
 
+  /// Inserts the object. If the thread's ring is full, it takes the lock and applies all rings.
   void insert(thread& me, object& o) { update(me, o, ldu_parts::kInsert); }
+  /// Removes the object. It can still be read until the update is applied.
   void remove(thread& me, object& o) { update(me, o, ldu_parts::kRemove); }
+  /// Removes the object, and frees it as soon as nobody can access it.
   void retire(thread& me, object& o) requires ldu_parts::frees<Structure> {
     update(me, o, ldu_parts::kRemove | ldu_parts::kDead);
   }
+  /// Frees an object that was removed already, or never inserted, as soon as nobody can access it.
   void free(thread& me, object& o) requires ldu_parts::frees<Structure> {
     update(me, o, ldu_parts::kDead);
   }
 
-  // The same for threads that are not registered. Each of these calls takes the lock.
+  /// The same for threads that are not registered. It takes the lock.
   void insert(object& o) { update_alone(o, ldu_parts::kInsert); }
+  /// Removes the object, for any thread.
   void remove(object& o) { update_alone(o, ldu_parts::kRemove); }
+  /// Removes the object and frees it later, for any thread.
   void retire(object& o) requires ldu_parts::frees<Structure> {
     update_alone(o, ldu_parts::kRemove | ldu_parts::kDead);
   }
+  /// Frees an object that is not in the structure, for any thread.
   void free(object& o) requires ldu_parts::frees<Structure> { update_alone(o, ldu_parts::kDead); }
 
+  /// Applies what is pending, then calls look(structure) and returns its result.
   template <class F>
   decltype(auto) read(F&& look) {
     lock_.lock();
@@ -106,6 +131,7 @@ class ldu_stamped final : ldu_parts::member<P> {
       return look(std::as_const(structure_));
     }
   }
+  /// The same for change(structure), which may change the structure.
   template <class F>
   decltype(auto) exclusive(F&& change) {
     lock_.lock();
@@ -113,16 +139,17 @@ class ldu_stamped final : ldu_parts::member<P> {
     apply_all();
     return change(structure_);
   }
+  /// Applies all pending updates.
   void apply() {
     exclusive([](Structure&) {});
   }
-  // As in ldu.hpp: counts everything that was applied. Nothing is absorbed, and each update of a
-  // registered thread is logged.
+  /// As in ldu.hpp: counts everything that was applied. Nothing is absorbed, and each update of a
+  /// registered thread is logged.
   ldu_counts counts() {
     return exclusive([this](Structure&) { return counts_.get(); });
   }
-  // An update that finds this many records in its thread's ring applies them, under the lock. From
-  // 1 to the size of a ring; larger limits mean that size. Call this before the structure is used.
+  /// An update that finds this many records in its thread's ring applies them, under the lock. From
+  /// 1 to the size of a ring; larger limits mean that size. Call this before the structure is used.
   void set_limit(std::uint32_t records) noexcept {
     limit_ = records < kLimit ? records : static_cast<std::uint32_t>(kLimit);
   }

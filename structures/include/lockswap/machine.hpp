@@ -14,6 +14,7 @@
 
 #include "lockswap/sanitizers.h"
 
+/// @cond private
 namespace lockswap {
 
 struct real_machine {
@@ -111,3 +112,4 @@ struct real_machine {
 };
 
 }  // namespace lockswap
+/// @endcond

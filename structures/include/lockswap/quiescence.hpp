@@ -1,9 +1,16 @@
-// Read-copy-update for bonsai.hpp and similar structures: it knows which threads may still access a
-// node that was removed. C++20; needs no library.
-//
-//   lockswap::quiescence<> domain;                      // for any number of structures
-//   thread_local lockswap::quiescence<>::reader me(domain);
-//   { const lockswap::quiescence<>::section inside(me); ... }   // what is met here stays until }
+/// @file
+/// Read-copy-update for bonsai.hpp and similar structures: it knows which threads may still access
+/// a node that was removed. C++20; needs no library.
+///
+///     lockswap::quiescence<> domain;                    // for any number of structures
+///     thread_local lockswap::quiescence<>::reader me(domain);
+///     { const lockswap::quiescence<>::section inside(me); ... } // what is met here stays until }
+///
+/// Cost: a section takes a load and two stores, and never waits. A period takes one system call,
+///   and one check of each reader. A reader that begins or ends waits for such a check.
+///
+/// Limits: not usable across fork. If a seccomp filter forbids membarrier after the domain was
+///   made, no period ends any more. Programs that install such filters should use fences::full.
 //
 // Idea: as in src/reclaim/epoch.h. The domain has a clock, and each reader publishes since when it
 //   has been in a section (0: it is in none). Moving the clock closes a period, which is over when
@@ -18,10 +25,6 @@
 // Readers: a list under a guard, which a period only tries to take. So when a reader ends, its
 //   record is removed and freed, and periods check only the readers that exist. The guard also
 //   hands on what readers that have ended have read.
-// Cost: a section takes a load and two stores, and never waits. A period takes one system call, and
-//   one check of each reader. A reader that begins or ends waits for such a check.
-// Limits: not usable across fork. If a seccomp filter forbids membarrier after the domain was made,
-//   no period ends any more. Programs that install such filters should use fences::full.
 #pragma once
 
 #include <atomic>
@@ -34,8 +37,13 @@
 
 namespace lockswap {
 
+/// Who runs the fences between sections and periods: the kernel, through membarrier, or each
+/// section. The kernel's fence makes sections cheaper and periods dearer.
 enum class fences : std::uint8_t { asymmetric, full };
 
+/// A domain of grace periods, for any number of structures. A section takes a load and two stores,
+/// and never waits. A period takes one system call, and a check of each reader. It can't be used
+/// across fork. P stays as it is, except in tests of the structure.
 template <class P = real_machine>
 class quiescence {
   using word = typename P::template atomic<std::uint64_t>;
@@ -48,16 +56,19 @@ class quiescence {
   };
 
  public:
-  // A thread's registration, which only that thread may make, use and end. It must end before the
-  // domain.
+  /// A thread's registration, which only that thread may make, use and end. It must end before the
+  /// domain.
   class reader {
    public:
+    /// Registers this thread. Throws std::bad_alloc.
     explicit reader(quiescence& of) : of_(of), me_(of.add()) {}
+    /// Ends the registration, outside a section.
     ~reader() { of_.drop(me_); }
     reader(const reader&) = delete;
     reader& operator=(const reader&) = delete;
-    // A section without its own object, like std::rcu_domain's, for std::scoped_lock.
+    /// A section without its own object, like std::rcu_domain's, for std::scoped_lock.
     void lock() noexcept { of_.enter(*me_); }
+    /// Ends it.
     void unlock() noexcept { of_.leave(*me_); }
 
    private:
@@ -66,9 +77,12 @@ class quiescence {
     record* me_;
   };
 
+  /// A section of the reader's thread, from the constructor to the destructor. Sections nest.
   class section {
    public:
+    /// Begins the section.
     explicit section(reader& r) noexcept : of_(r.of_), me_(*r.me_) { of_.enter(me_); }
+    /// Ends it.
     ~section() { of_.leave(me_); }
     section(const section&) = delete;
     section& operator=(const section&) = delete;
@@ -78,30 +92,36 @@ class quiescence {
     record& me_;
   };
 
+  /// A period, which close() returns. Its members are private to the domain. Only one thread at a
+  /// time may use it.
   struct period {
+    /// Private.
     std::uint64_t end = 0;
-    record* unseen = nullptr;   // readers from here on may be in a section since before the end
-    std::uint64_t dropped = 0;  // the value of dropped_ at that time
+    record* unseen = nullptr;   ///< readers from here on may be in a section since before the end
+    std::uint64_t dropped = 0;  ///< the value of dropped_ at that time
+    /// Private.
     bool fenced = false;
+    /// Private.
     bool looked = false;
   };
 
+  /// Makes a domain. If the kernel has no membarrier, it uses fences::full.
   explicit quiescence(fences f = fences::asymmetric)
       : asymmetric_(f == fences::asymmetric && P::prepare_heavy_fence()) {}
-  // No reader may be left.
+  /// No reader may be left.
   ~quiescence() = default;
   quiescence(const quiescence&) = delete;
   quiescence& operator=(const quiescence&) = delete;
 
-  // Closes a period. It covers what was removed before, by this thread or under the same lock.
+  /// Closes a period. It covers what was removed before, by this thread or under the same lock.
   period close() noexcept {
     period p;
     // release: what was removed; pairs with begin.
     p.end = clock_.fetch_add(1, std::memory_order_release) + 1;
     return p;
   }
-  // Returns whether no reader has been in a section since before the period's end. Never waits, so
-  // it also returns false while another thread checks, or while a reader begins or ends.
+  /// Returns whether no reader has been in a section since before the period's end. Never waits, so
+  /// it also returns false while another thread checks, or while a reader begins or ends.
   bool is_over(period& p) noexcept {
     if (!p.fenced && !fence(p)) return false;
     if (!guard_.try_lock()) return false;
@@ -115,7 +135,8 @@ class quiescence {
     guard_.unlock();
     return over;
   }
-  // Must not be called in a section.
+  /// Waits until the period is over. A waiting thread yields, and then sleeps for up to a
+  /// millisecond at a time. Must not be called in a section.
   void wait(period& p) noexcept {
     for (unsigned round = 0; !is_over(p); ++round)
       P::step_aside(round);

@@ -12,19 +12,19 @@
  * changes an object locks it, and gets a copy that it changes instead. When the section ends, it
  * is committed: its changes take effect for all of its objects at once.
  *
- *   for (;;) {                                        // remove the node after `first` from a list
- *     lockswap_rlu_reader_lock();
- *     struct node* prev = lockswap_rlu_dereference(first);
- *     struct node* gone = lockswap_rlu_dereference(prev->next);
- *     if ((prev = lockswap_rlu_try_lock(prev)) != NULL &&
- *         (gone = lockswap_rlu_try_lock_const(gone)) != NULL) {
- *       prev->next = lockswap_rlu_actual(gone->next);
- *       lockswap_rlu_free(gone);
- *       lockswap_rlu_reader_unlock();
- *       break;
+ *     for (;;) {                                      // remove the node after `first` from a list
+ *       lockswap_rlu_reader_lock();
+ *       struct node* prev = lockswap_rlu_dereference(first);
+ *       struct node* gone = lockswap_rlu_dereference(prev->next);
+ *       if ((prev = lockswap_rlu_try_lock(prev)) != NULL &&
+ *           (gone = lockswap_rlu_try_lock_const(gone)) != NULL) {
+ *         prev->next = lockswap_rlu_actual(gone->next);
+ *         lockswap_rlu_free(gone);
+ *         lockswap_rlu_reader_unlock();
+ *         break;
+ *       }
+ *       lockswap_rlu_abort();                         // another thread was faster
  *     }
- *     lockswap_rlu_abort();                           // another thread was faster
- *   }
  *
  * There are two variants (section 3.8), which must not be mixed on one object:
  *   fine-grained: as above. Writers conflict at the objects that they lock, and if two want the

@@ -1,21 +1,21 @@
 /// @file
 /// Read-Log-Update for C++. rlu.h explains what it is. C++20.
 ///
-///   struct node {
-///     int value;
-///     lockswap::rlu::link<node> next;
-///   };
-///   bool remove_after(node* first) {
-///     return lockswap::rlu::update([&](lockswap::rlu::section& here) -> std::optional<bool> {
-///       node* prev = here.read(first);
-///       node* gone = prev->next.read();
-///       if (gone == nullptr) return false;
-///       if (!here.lock(prev) || !here.lock_const(gone)) return std::nullopt;  // begin again
-///       prev->next = gone->next;
-///       here.free(gone);
-///       return true;
-///     });
-///   }
+///     struct node {
+///       int value;
+///       lockswap::rlu::link<node> next;
+///     };
+///     bool remove_after(node* first) {
+///       return lockswap::rlu::update([&](lockswap::rlu::section& here) -> std::optional<bool> {
+///         node* prev = here.read(first);
+///         node* gone = prev->next.read();
+///         if (gone == nullptr) return false;
+///         if (!here.lock(prev) || !here.lock_const(gone)) return std::nullopt;  // begin again
+///         prev->next = gone->next;
+///         here.free(gone);
+///         return true;
+///       });
+///     }
 ///
 /// Nothing here throws unless its comment says so. Errors, thread-safety and cost are those of
 /// rlu.h.

@@ -1,30 +1,34 @@
-// A cache database in memory, which maps byte strings to byte strings. It has the structure and the
-// operations of Kyoto Cabinet's CacheDB, with Read-Log-Update (rlu.h) in place of its global lock.
-// C++20.
-//
-// Paper: Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.8.
-// Structure: 16 slots. Each slot has buckets, and each bucket a search tree of records. The records
-//   of a slot are also in an order, the oldest first, and a full slot evicts its oldest record. If
-//   `lru` is on, a record that is used (get, set, add, increment) becomes the newest one.
-// Idea: a thread that changes a slot holds its writer lock (section 3.8), so that no other thread
-//   makes it abort. A thread that only reads holds no lock. With `lru` a get changes the order, so
-//   it is a writer.
-// Deviations from CacheDB: a value is an object of its own that never changes, and `set` replaces
-//   it, so commits copy no values. A removed record with two children is replaced by the leftmost
-//   one on its right, in CacheDB by the rightmost one on its left. `for_each` only reads, and sees
-//   one state of all slots. There are no cursors, transactions, compression or size limit, and
-//   `increment` stores a number in the machine's byte order.
-//
-//   lockswap::rlu::cache db({.buckets = 1000, .capacity = 100000});
-//   db.set("key", "value");
-//   std::string value;
-//   if (db.get("key", value)) ...
-//
-// Thread-safe, except for the constructor and destructor. Each function is atomic: other threads
-// see all its changes at once, even of several records. Functions that change something wait for
-// readers that began before, and must not be called in a section, where they throw
-// std::system_error. They throw std::bad_alloc if there is no memory, and then nothing has
-// happened.
+/// @file
+/// A cache database in memory, which maps byte strings to byte strings. It has the structure and
+/// the operations of Kyoto Cabinet's CacheDB, with Read-Log-Update (rlu.h) in place of its global
+/// lock. C++20.
+///
+/// Paper: Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.8.
+///
+/// Structure: 16 slots. Each slot has buckets, and each bucket a search tree of records. The
+///   records of a slot are also in an order, the oldest first, and a full slot evicts its oldest
+///   record. If `lru` is on, a record that is used (get, set, add, increment) becomes the newest.
+///
+/// Idea: a thread that changes a slot holds its writer lock (section 3.8), so that no other thread
+///   makes it abort. A thread that only reads holds no lock. With `lru` a get changes the order, so
+///   it is a writer.
+///
+/// Deviations from CacheDB: a value is an object of its own that never changes, and `set` replaces
+///   it, so commits copy no values. A removed record with two children is replaced by the leftmost
+///   one on its right, in CacheDB by the rightmost one on its left. `for_each` only reads, and sees
+///   one state of all slots. There are no cursors, transactions, compression or size limit, and
+///   `increment` stores a number in the machine's byte order.
+///
+///     lockswap::rlu::cache db({.buckets = 1000, .capacity = 100000});
+///     db.set("key", "value");
+///     std::string value;
+///     if (db.get("key", value)) ...
+///
+/// Thread-safe, except for the constructor and destructor. Each function is atomic: other threads
+/// see all its changes at once, even of several records. Functions that change something wait for
+/// readers that began before, and must not be called in a section, where they throw
+/// std::system_error. They throw std::bad_alloc if there is no memory, and then nothing has
+/// happened.
 #pragma once
 
 #include <array>
@@ -35,6 +39,7 @@
 #include "lockswap/rlu_chain.hpp"
 
 namespace lockswap::rlu {
+/// @cond private
 namespace detail {
 
 class cache_sync {
@@ -129,7 +134,9 @@ class cache_sync {
 };
 
 }  // namespace detail
+/// @endcond
 
+/// The cache database under Read-Log-Update.
 using cache = cache_database<detail::cache_sync>;
 
 }  // namespace lockswap::rlu

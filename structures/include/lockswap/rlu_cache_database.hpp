@@ -1,5 +1,6 @@
-// The operations of the cache database of rlu_cache.hpp, over any way to synchronise threads.
-// C++20.
+/// @file
+/// The operations of the cache database of rlu_cache.hpp, over any way to synchronise threads.
+/// C++20.
 //
 // In addition to what rlu_cache_parts.hpp lists, Sync has
 //   look(slot, f), look_at_all(f)   calls f(), which reads that slot, or a snapshot of all
@@ -22,17 +23,24 @@
 
 namespace lockswap::rlu {
 
+/// How a cache database is made.
 struct cache_options {
-  std::size_t buckets = 1048583;  // in all slots together, at least 1; CacheDB's default
-  std::size_t capacity = 0;       // records, divided evenly among the slots; 0: no limit
+  std::size_t buckets = 1048583;  ///< in all slots together, at least 1; CacheDB's default
+  std::size_t capacity = 0;       ///< records, divided evenly among the slots; 0: no limit
+  /// Whether a record that is used becomes the newest one, so that the least recently used one is
+  /// evicted.
   bool lru = false;
 };
 
+/// @cond private
 namespace detail {
 inline constexpr unsigned kCacheSlots = 16;
 inline constexpr unsigned kAllCacheSlots = (1u << kCacheSlots) - 1;
 }  // namespace detail
+/// @endcond
 
+/// A cache database over a way to synchronise threads. Programs use lockswap::rlu::cache, whose
+/// file describes thread-safety and errors.
 template <class Sync>
 class cache_database {
   using parts = detail::cache_parts<Sync>;
@@ -42,8 +50,10 @@ class cache_database {
   using ends = typename parts::ends;
 
  public:
+  /// A key and its content.
   using pair = std::pair<std::string_view, std::string_view>;
 
+  /// Makes an empty database. Throws std::bad_alloc.
   explicit cache_database(const cache_options& options = {})
       : buckets_(options.buckets / detail::kCacheSlots + 1),
         capacity_(options.capacity == 0 ? SIZE_MAX : options.capacity / detail::kCacheSlots + 1),
@@ -56,7 +66,7 @@ class cache_database {
   }
   cache_database(const cache_database&) = delete;
   cache_database& operator=(const cache_database&) = delete;
-  // Must not be called in a section. No other thread may use the database any more.
+  /// Must not be called in a section. No other thread may use the database any more.
   ~cache_database() {
     for (slot& s : slots_) {
       for (record* r = s.order.get()->oldest.get(); r != nullptr;) {
@@ -69,7 +79,8 @@ class cache_database {
     }
   }
 
-  // Returns false, and leaves `content` unchanged, if there is no such key.
+  /// Copies the record's content. Returns false, and leaves `content` unchanged, if there is no
+  /// such key.
   bool get(std::string_view key, std::string& content) {
     const where w(key);
     if (!lru_) {
@@ -82,6 +93,7 @@ class cache_database {
       return true;
     });
   }
+  /// Sets the record's content, whether or not the key is there.
   void set(std::string_view key, std::string_view content) {
     const where w(key);
     new_record fresh(w, key, content);
@@ -91,7 +103,7 @@ class cache_database {
     });
     fresh.published();
   }
-  // Returns false if the key is there already.
+  /// Adds a record. Returns false, and changes nothing, if the key is there already.
   bool add(std::string_view key, std::string_view content) {
     const where w(key);
     new_record fresh(w, key, content);
@@ -107,7 +119,7 @@ class cache_database {
     if (done) fresh.published();
     return done;
   }
-  // Returns false if there is no such key.
+  /// Removes a record. Returns false if there is no such key.
   bool remove(std::string_view key) {
     const where w(key);
     return sync_.change(1u << w.slot, [&] {
@@ -117,8 +129,9 @@ class cache_database {
       return true;
     });
   }
-  // Returns the new number. A record that is not there begins with `first`. Returns nothing if the
-  // record is not a number, which is 8 bytes in this machine's byte order. Wraps around.
+  /// Adds a number to a record and returns the sum. A record that is not there begins with `first`.
+  /// Returns nothing if the record is not a number, which is 8 bytes in this machine's byte order.
+  /// Wraps around.
   std::optional<std::int64_t> increment(std::string_view key, std::int64_t by,
                                         std::int64_t first = 0) {
     const where w(key);
@@ -140,7 +153,7 @@ class cache_database {
     if (now) fresh.published();
     return now;
   }
-  // Sets all of these atomically.
+  /// Sets all of these atomically.
   void set_all(std::span<const pair> records) {
     std::vector<new_record> fresh;
     unsigned slots = 0;
@@ -158,6 +171,7 @@ class cache_database {
     for (auto& f : fresh)
       f.published();
   }
+  /// Removes all records, at one moment for all other threads.
   void clear() {
     std::vector<typename parts::template fresh<table>> tables = make_tables();
     sync_.change(detail::kAllCacheSlots, [&] {
@@ -169,8 +183,8 @@ class cache_database {
       t.published();
   }
 
-  // Calls f(key, content) for each record in one state of the database: slot by slot, and in each
-  // the oldest first. This does not count as use. f must not call the database.
+  /// Calls f(key, content) for each record in one state of the database: slot by slot, and in each
+  /// the oldest first. This does not count as use. f must not call the database.
   template <class F>
   void for_each(F f) {
     sync_.look_at_all([&] {
@@ -182,6 +196,7 @@ class cache_database {
       return true;
     });
   }
+  /// Returns the number of records in one state of the database.
   [[nodiscard]] std::size_t count() {
     return sync_.look_at_all([&] {
       std::size_t sum = 0;

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <utility>
 
+/// @cond private
 namespace lockswap::rlu::detail {
 
 template <class Sync>
@@ -206,3 +207,4 @@ struct cache_parts {
 };
 
 }  // namespace lockswap::rlu::detail
+/// @endcond

@@ -1,6 +1,7 @@
-// Parts of the sets of rlu_list.hpp, rlu_hash.hpp, rlu_double_list.hpp, rlu_resizable_hash.hpp and
-// rlu_citrus.hpp: objects inside something larger, entries, functions that are their own sections,
-// and chains of nodes.
+/// @file
+/// Parts of the sets of rlu_list.hpp, rlu_hash.hpp, rlu_double_list.hpp, rlu_resizable_hash.hpp and
+/// rlu_citrus.hpp: objects inside something larger, entries, functions that are their own sections,
+/// and chains of nodes.
 #pragma once
 
 #include <concepts>
@@ -15,27 +16,31 @@
 
 namespace lockswap::rlu {
 
-// What compares or hashes the items of a set. Each may have a state.
+/// What compares the items of a sorted set. It may have a state.
 template <class F, class T>
 concept order_of = std::strict_weak_order<const F&, const T&, const T&>;
+/// What tells whether two items are equal. It may have a state.
 template <class F, class T>
 concept equality_of = std::equivalence_relation<const F&, const T&, const T&>;
+/// What hashes an item. It may have a state.
 template <class F, class T>
 concept hash_of = requires(const F& f, const T& item) {
   { f(item) } -> std::convertible_to<std::size_t>;
 };
 
-// An object inside something larger, such as the head of a chain, which is not allocated or freed
-// by itself. What contains it may be freed when no section can see it any more, and when none of
-// its changes is deferred.
+/// An object inside something larger, such as the head of a chain, which is not allocated or freed
+/// by itself. What contains it may be freed when no section can see it any more, and when none of
+/// its changes is deferred.
 template <class T>
 requires object<T>
 class embedded {
  public:
+  /// Makes the object, as its default constructor does.
   // Tells checks that it may be where an object was freed.
   embedded() noexcept { detail::checked(LOCKSWAP_RLU_AT_MADE, &object_, detail::place::current()); }
   embedded(const embedded&) = delete;
   embedded& operator=(const embedded&) = delete;
+  /// Returns the object, which sections access as any other object.
   [[nodiscard]] T* get() noexcept { return &object_; }
 
  private:
@@ -44,20 +49,23 @@ class embedded {
   alignas(16) T object_{};  // right behind its header
 };
 
-// An item that will be inserted, with its node. It is made before the section that inserts it,
-// because that section may be aborted and run again. Two threads must not use it at once.
+/// An item that will be inserted, with its node. It is made before the section that inserts it,
+/// because that section may be aborted and run again. Two threads must not use it at once.
 template <class Node, class T>
 class entry {
  public:
+  /// Copies the item. Its node is made when it is needed.
   explicit entry(const T& item) : item_(item) {}
   entry(const entry&) = delete;
   entry& operator=(const entry&) = delete;
+  /// Frees the node, if it was not inserted.
   ~entry() { discard(node_); }
-  // Must be called when the section that inserted it has been committed.
+  /// Must be called when the section that inserted it has been committed.
   void inserted() noexcept { node_ = nullptr; }
 
+  /// Returns the item.
   [[nodiscard]] const T& item() const noexcept { return item_; }
-  // Returns the same node until inserted() is called. Throws std::bad_alloc.
+  /// Returns the same node until inserted() is called. Throws std::bad_alloc.
   [[nodiscard]] Node* node() {
     if (node_ == nullptr) {
       node_ = make<Node>();
@@ -71,6 +79,7 @@ class entry {
   Node* node_ = nullptr;
 };
 
+/// @cond private
 namespace detail {
 
 // A section that only reads. Cheaper than `section`, which may be aborted.
@@ -214,65 +223,69 @@ class chain {
 };
 
 }  // namespace detail
+/// @endcond
 
-// A set's functions without a section argument: each runs the one with a section in its own
-// section. Those that change something throw std::system_error (EDEADLK) in a section, and
-// std::bad_alloc; then nothing has changed.
-//
-// The set must have look(item), which returns the equal item or nullptr, and `domain_`.
+/// A set's functions without a section argument: each runs the one with a section in its own
+/// section. Those that change something throw std::system_error (EDEADLK) in a section, and
+/// std::bad_alloc; then nothing has changed.
+///
+/// The set must have look(item), which returns the equal item or nullptr, and `domain_`.
 template <class Set, class T>
 class set_functions {
  public:
+  /// Returns whether an equal item is there.
   [[nodiscard]] bool contains(const T& item) const {
     const detail::reading here;
     return self().look(item) != nullptr;
   }
-  // Returns the item in the set that compares equal.
+  /// Returns the item in the set that compares equal.
   [[nodiscard]] std::optional<T> find(const T& item) const {
     const detail::reading here;
     return copy_of(self().look(item));
   }
-  // Returns the number of items in one state of the set. This takes a walk, because all changes
-  // would conflict at a counter.
+  /// Returns the number of items in one state of the set. This takes a walk, because all changes
+  /// would conflict at a counter.
   [[nodiscard]] std::size_t size() const {
     std::size_t n = 0;
     self().for_each([&n](const T&) { ++n; });
     return n;
   }
-  // Returns false, and changes nothing, if the item is there already.
+  /// Returns false, and changes nothing, if the item is there already.
   bool insert(const T& item, detail::place at = detail::place::current()) {
     return insert_by(item, at, [this](section& here, auto& e) { return self().insert(here, e); });
   }
-  // Returns false if an equal item was there, which this one has replaced.
+  /// Returns false if an equal item was there, which this one has replaced.
   bool insert_or_assign(const T& item, detail::place at = detail::place::current()) {
     return insert_by(item, at,
                      [this](section& here, auto& e) { return self().insert_or_assign(here, e); });
   }
-  // Returns false if it is not there.
+  /// Returns false if it is not there.
   bool remove(const T& item, detail::place at = detail::place::current()) {
     return update([&](section& here) { return self().remove(here, item); }, at);
   }
-  // The same, under the name that the standard's sets use.
+  /// The same, under the name that the standard's sets use.
   bool erase(const T& item, detail::place at = detail::place::current()) {
     return remove(item, at);
   }
-  // Atomic for all other threads.
+  /// Removes all items, at one moment for all other threads.
   void clear(detail::place at = detail::place::current()) {
     update([&](section& here) { return self().clear(here); }, at);
   }
 
-  // Work in the caller's section.
+  /// The same in the caller's section.
   [[nodiscard]] bool contains(const section&, const T& item) const {
     return self().look(item) != nullptr;
   }
+  /// The same in the caller's section.
   [[nodiscard]] std::optional<T> find(const section&, const T& item) const {
     return copy_of(self().look(item));
   }
 
  protected:
+  /// For a set in this domain, or in none (null).
   explicit set_functions(domain* of) noexcept : domain_(of) {}
   ~set_functions() = default;
-  // The section's changes here are deferred at most as far as the set's domain allows.
+  /// The section's changes here are deferred at most as far as the set's domain allows.
   void join(const section& here) const noexcept { here.join(domain_); }
 
  private:

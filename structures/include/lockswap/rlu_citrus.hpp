@@ -1,16 +1,18 @@
-// A sorted set of items as an unbalanced search tree, the Citrus tree under Read-Log-Update
-// (rlu.h): items are in inner nodes, too, and a removed node's place goes to its successor. C++20.
+/// @file
+/// A sorted set of items as an unbalanced search tree, the Citrus tree under Read-Log-Update
+/// (rlu.h): items are in inner nodes, too, and a removed node's place goes to its successor. C++20.
+///
+/// Papers: M. Arbel, H. Attiya, "Concurrent updates with RCU: search tree as an example" (PODC
+///   2014); Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.5.
+///
+/// Each function is its own section, or a part of the section that is passed: see rlu_list.hpp.
 //
-// Papers: M. Arbel, H. Attiya, "Concurrent updates with RCU: search tree as an example" (PODC
-//   2014); Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.5.
 // Idea: an update locks the nodes whose links it changes, and the nodes that it removes. So two
 //   updates that decide by the same link conflict at the node that has it. An insertion uses an
 //   empty link of the node that it locks, and that link stays the right one for its item unless a
 //   removal moves the node (as a successor), which locks it.
 // Deviations: none of the RCU tree's marks and tags is needed, as in the paper's listing 4. The
 //   lines shown there don't lock the node before the removed one.
-//
-// Each function is its own section, or a part of the section that is passed: see rlu_list.hpp.
 #pragma once
 
 #include <functional>
@@ -21,6 +23,9 @@
 
 namespace lockswap::rlu {
 
+/// A sorted set of unique items as an unbalanced search tree (Matveev and others, section 4.5). The
+/// tree's height is O(log n) if items come in random order, and n at worst. Thread-safe, except for
+/// the constructor and destructor. Readers take no lock and never wait.
 template <object T, order_of<T> Less = std::less<T>>
 class citrus : public set_functions<citrus<T, Less>, T> {
   struct node;
@@ -34,6 +39,7 @@ class citrus : public set_functions<citrus<T, Less>, T> {
   friend own;
 
  public:
+  /// An item that will be inserted, for the functions with a section.
   using entry = rlu::entry<node, T>;
   using own::clear;
   using own::contains;
@@ -42,11 +48,13 @@ class citrus : public set_functions<citrus<T, Less>, T> {
   using own::insert_or_assign;
   using own::remove;
 
+  /// Makes an empty tree, whose changes are not deferred.
   explicit citrus(Less less = {}) : own(nullptr), less_(std::move(less)) {}
+  /// The same in a domain, which may defer changes.
   explicit citrus(domain& of, Less less = {}) : own(&of), less_(std::move(less)) {}
   citrus(const citrus&) = delete;
   citrus& operator=(const citrus&) = delete;
-  // Must not be called in a section. No other thread may use the tree any more.
+  /// Must not be called in a section. No other thread may use the tree any more.
   ~citrus() {
     detail::let_all_take_effect();
     for (node* n = root_.get()->child[0].get(); n != nullptr;) {
@@ -63,7 +71,7 @@ class citrus : public set_functions<citrus<T, Less>, T> {
     }
   }
 
-  // Calls f(item) for each item, in order, for one state of the tree. Throws std::bad_alloc.
+  /// Calls f(item) for each item, in order, for one state of the tree. Throws std::bad_alloc.
   template <class F>
   void for_each(F f) const {
     const detail::reading here;
@@ -73,7 +81,8 @@ class citrus : public set_functions<citrus<T, Less>, T> {
            return true;
          });
   }
-  // The same for the items from `first` on that are less than `end`.
+  /// Calls f(item), in order, for the items from `first` on that are less than `end`, of one state
+  /// of the tree. Throws std::bad_alloc.
   template <class F>
   void for_each_between(const T& first, const T& end, F f) const {
     const detail::reading here;
@@ -85,12 +94,16 @@ class citrus : public set_functions<citrus<T, Less>, T> {
          });
   }
 
-  // Works in the caller's section. Returns nothing if the caller must abort it and begin again.
+  /// Inserts the item in the caller's section, which makes the change if it is committed. Returns
+  /// nothing if the caller must abort the section and begin again. Otherwise returns false if an
+  /// equal item is there.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     const place p = at(fresh.item());
     return p.at != nullptr ? std::optional(false) : insert_at(here, p, fresh);
   }
+  /// Inserts the item, or replaces an equal one, in which case it returns false. Works like
+  /// insert().
   [[nodiscard]] std::optional<bool> insert_or_assign(section& here, entry& fresh) {
     own::join(here);
     place p = at(fresh.item());
@@ -99,6 +112,7 @@ class citrus : public set_functions<citrus<T, Less>, T> {
     p.at->item = fresh.item();
     return false;
   }
+  /// Removes the item. Returns false if it is not there. Works like insert().
   [[nodiscard]] std::optional<bool> remove(section& here, const T& item) {
     own::join(here);
     place p = at(item);
@@ -112,7 +126,7 @@ class citrus : public set_functions<citrus<T, Less>, T> {
     }
     return replace_by_successor(here, p);
   }
-  // Throws std::bad_alloc.
+  /// Removes all items. Works like insert(). Throws std::bad_alloc.
   [[nodiscard]] std::optional<bool> clear(section& here) {
     own::join(here);
     fork* root = dereference(root_.get());

@@ -1,9 +1,11 @@
-// A sorted list that is linked both ways, under Read-Log-Update (rlu.h): a section may walk
-// forwards and backwards, and sees the same list both ways. C++20.
-//
-// Paper: Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.6: what RCU cannot do, since
-// an insertion there changes one link and then the other.
-// Each function is its own section, or a part of the section that is passed: see rlu_list.hpp.
+/// @file
+/// A sorted list that is linked both ways, under Read-Log-Update (rlu.h): a section may walk
+/// forwards and backwards, and sees the same list both ways. C++20.
+///
+/// Paper: Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.6: what RCU cannot do, since
+/// an insertion there changes one link and then the other.
+///
+/// Each function is its own section, or a part of the section that is passed: see rlu_list.hpp.
 //
 // Idea: a ring with one place, `ends_`, that is not an item. An insertion locks the two places
 // between which it inserts, and a removal locks these two and the node.
@@ -16,6 +18,9 @@
 
 namespace lockswap::rlu {
 
+/// A sorted list of unique items that can be walked both ways (Matveev and others, section 4.6).
+/// Each function walks from one end: O(n). Thread-safe, except for the constructor and destructor.
+/// Readers take no lock and never wait.
 template <object T, order_of<T> Less = std::less<T>>
 class double_list : public set_functions<double_list<T, Less>, T> {
   struct place {
@@ -29,6 +34,7 @@ class double_list : public set_functions<double_list<T, Less>, T> {
   friend own;
 
  public:
+  /// An item that will be inserted, for the functions with a section.
   using entry = rlu::entry<node, T>;
   using own::clear;
   using own::contains;
@@ -37,11 +43,13 @@ class double_list : public set_functions<double_list<T, Less>, T> {
   using own::insert_or_assign;
   using own::remove;
 
+  /// Makes an empty list, whose changes are not deferred.
   explicit double_list(Less less = {}) : double_list(nullptr, std::move(less)) {}
+  /// The same in a domain, which may defer changes.
   explicit double_list(domain& of, Less less = {}) : double_list(&of, std::move(less)) {}
   double_list(const double_list&) = delete;
   double_list& operator=(const double_list&) = delete;
-  // Must not be called in a section. No other thread may use the list any more.
+  /// Must not be called in a section. No other thread may use the list any more.
   ~double_list() {
     detail::let_all_take_effect();
     for (place* p = ends_.get()->next.get(); p != ends_.get();) {
@@ -51,7 +59,7 @@ class double_list : public set_functions<double_list<T, Less>, T> {
     }
   }
 
-  // The same, searching from the last item.
+  /// Returns whether an equal item is there, searching from the last item.
   [[nodiscard]] bool contains_from_end(const T& item) const {
     const detail::reading here;
     const link<place>* l = &dereference(ends_.get())->prev;
@@ -62,17 +70,18 @@ class double_list : public set_functions<double_list<T, Less>, T> {
     }
     return false;
   }
-  // Calls f(item) for each item of one state of the list, from the first to the last.
+  /// Calls f(item) for each item of one state of the list, from the first to the last.
   template <class F>
   void for_each(F f) const {
     walk(f, &place::next);
   }
-  // The same, from the last to the first.
+  /// The same, from the last to the first.
   template <class F>
   void for_each_from_end(F f) const {
     walk(f, &place::prev);
   }
-  // In order, the items from `first` on that are less than `end`.
+  /// Calls f(item), in order, for the items from `first` on that are less than `end`, of one state
+  /// of the list.
   template <class F>
   void for_each_between(const T& first, const T& end, F f) const {
     const detail::reading here;
@@ -83,12 +92,16 @@ class double_list : public set_functions<double_list<T, Less>, T> {
     }
   }
 
-  // Works in the caller's section. Returns nothing if the caller must abort it and begin again.
+  /// Inserts the item in the caller's section, which makes the change if it is committed. Returns
+  /// nothing if the caller must abort the section and begin again. Otherwise returns false if an
+  /// equal item is there.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     place* const after = at_or_after(fresh.item());
     return is_item(after, fresh.item()) ? std::optional(false) : insert_before(here, after, fresh);
   }
+  /// Inserts the item, or replaces an equal one, in which case it returns false. Works like
+  /// insert().
   [[nodiscard]] std::optional<bool> insert_or_assign(section& here, entry& fresh) {
     own::join(here);
     place* const after = at_or_after(fresh.item());
@@ -98,6 +111,7 @@ class double_list : public set_functions<double_list<T, Less>, T> {
     mine->item = fresh.item();
     return false;
   }
+  /// Removes the item. Returns false if it is not there. Works like insert().
   [[nodiscard]] std::optional<bool> remove(section& here, const T& item) {
     own::join(here);
     place* gone = at_or_after(item);
@@ -110,6 +124,7 @@ class double_list : public set_functions<double_list<T, Less>, T> {
     here.free(gone);
     return true;
   }
+  /// Removes all items. Works like insert().
   [[nodiscard]] std::optional<bool> clear(section& here) {
     own::join(here);
     place* end = dereference(ends_.get());

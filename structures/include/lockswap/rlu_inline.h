@@ -1,8 +1,8 @@
 /** @file
  * Read-Log-Update: sections that begin and end without a call.
  *
- *   lockswap_rlu_enter();                      lockswap_rlu_reader_lock()
- *   ... lockswap_rlu_leave();                  lockswap_rlu_reader_unlock()
+ *     lockswap_rlu_enter();                      lockswap_rlu_reader_lock()
+ *     ... lockswap_rlu_leave();                  lockswap_rlu_reader_unlock()
  *
  * They do the same as the functions on the right, and can be mixed with them. An outermost section
  * that locks nothing makes no call. The library handles everything else: a thread's first section,

@@ -6,13 +6,13 @@
  * except for its include, and then its structures can become objects of rlu.h, or lists of
  * rlu_rculist.h, one after the other. A section reads both.
  *
- *   rcu_read_lock(), rcu_read_unlock()    a section; nested ones are parts of the outermost
- *   rcu_dereference(p)                    loads the pointer p, and then what it points to
- *   rcu_assign_pointer(p, value)          publishes what value points to
- *   synchronize_rcu()                     lockswap_rlu_synchronize()
- *   call_rcu(head, function)              lockswap_rlu_call(), after a flush
- *   rcu_barrier()                         lockswap_rlu_barrier()
- *   rcu_register_thread(), rcu_unregister_thread()    not needed, but may be called
+ *     rcu_read_lock(), rcu_read_unlock()    a section; nested ones are parts of the outermost
+ *     rcu_dereference(p)                    loads the pointer p, and then what it points to
+ *     rcu_assign_pointer(p, value)          publishes what value points to
+ *     synchronize_rcu()                     lockswap_rlu_synchronize()
+ *     call_rcu(head, function)              lockswap_rlu_call(), after a flush
+ *     rcu_barrier()                         lockswap_rlu_barrier()
+ *     rcu_register_thread(), rcu_unregister_thread()    not needed, but may be called
  *
  * What is different from liburcu:
  *   - There is no thread for callbacks. Any thread may run a function of call_rcu() at the end of
@@ -60,16 +60,24 @@ static inline void lockswap_rlu_call_rcu(struct rcu_head* head,
 static inline void lockswap_rlu_nothing(void) {}
 /** @endcond */
 
+/** Begins a read-side section: lockswap_rlu_enter(). Never waits. */
 #define rcu_read_lock() lockswap_rlu_enter()
+/** Ends it. */
 #define rcu_read_unlock() lockswap_rlu_leave()
-/* acquire: the kernel and liburcu rely on the data dependency, which compilers may break. */
+/** Loads a pointer, and then what it points to. It is an acquire: the kernel and liburcu rely on
+ * the data dependency, which compilers may break. */
 #define rcu_dereference(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
-/* release: pairs with rcu_dereference(). */
+/** Publishes what the value points to. It is a release, and pairs with rcu_dereference(). */
 #define rcu_assign_pointer(p, value) __atomic_store_n(&(p), (value), __ATOMIC_RELEASE)
+/** Waits for all sections that have begun. Returns at once in a section. */
 #define synchronize_rcu() ((void)lockswap_rlu_synchronize())
+/** Calls function(head) when all sections that have begun are over. */
 #define call_rcu(head, function) lockswap_rlu_call_rcu((head), (function))
+/** Waits until all functions of earlier calls of call_rcu() have been run. */
 #define rcu_barrier() ((void)lockswap_rlu_barrier())
+/** Does nothing: threads need not be registered. */
 #define rcu_register_thread() lockswap_rlu_nothing()
+/** Does nothing. */
 #define rcu_unregister_thread() lockswap_rlu_nothing()
 
 #ifdef __cplusplus

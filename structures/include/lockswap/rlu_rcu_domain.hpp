@@ -1,12 +1,12 @@
 /// @file
 /// C++26's names of read-copy-update ([saferecl.rcu], `<rcu>`) for Read-Log-Update (rlu.h). C++20.
 ///
-///   struct config : lockswap::rlu::rcu_obj_base<config> { ... };
-///   std::atomic<config*> current;
+///     struct config : lockswap::rlu::rcu_obj_base<config> { ... };
+///     std::atomic<config*> current;
 ///
-///   { const std::scoped_lock region(lockswap::rlu::rcu_default_domain());   // a reader
-///     use(*current.load(std::memory_order_acquire)); }
-///   current.exchange(fresh, std::memory_order_acq_rel)->retire();           // a writer
+///     { const std::scoped_lock region(lockswap::rlu::rcu_default_domain());   // a reader
+///       use(*current.load(std::memory_order_acquire)); }
+///     current.exchange(fresh, std::memory_order_acq_rel)->retire();           // a writer
 ///
 /// A region of protection is a section. So regions nest, mix with sections that use objects of
 /// rlu.h, and never wait. There is one domain for the process, as in the standard. The names have

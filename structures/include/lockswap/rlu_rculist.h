@@ -4,21 +4,21 @@
  *
  * Paper: Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.6.
  *
- *   struct job {
- *     struct rlu_list_head list;                  first
- *     int number;
- *   };
- *   static RLU_LIST_HEAD(jobs);
+ *     struct job {
+ *       struct rlu_list_head list;                  first
+ *       int number;
+ *     };
+ *     static RLU_LIST_HEAD(jobs);
  *
- *   struct job* job = lockswap_rlu_alloc(sizeof *job);
- *   list_add_rcu(&job->list, rlu_list(&jobs));
+ *     struct job* job = lockswap_rlu_alloc(sizeof *job);
+ *     list_add_rcu(&job->list, rlu_list(&jobs));
  *
- *   rcu_read_lock();                              or lockswap_rlu_reader_lock()
- *   list_for_each_entry_rcu(job, rlu_list(&jobs), list) use(job->number);
- *   rcu_read_unlock();
+ *     rcu_read_lock();                              or lockswap_rlu_reader_lock()
+ *     list_for_each_entry_rcu(job, rlu_list(&jobs), list) use(job->number);
+ *     rcu_read_unlock();
  *
- *   list_del_rcu(&job->list);
- *   lockswap_rlu_free(job);                       in place of kfree_rcu()
+ *     list_del_rcu(&job->list);
+ *     lockswap_rlu_free(job);                       in place of kfree_rcu()
  *
  * Readers see each change as a whole, so they may walk backwards and turn round, which RCU's
  * readers can't.

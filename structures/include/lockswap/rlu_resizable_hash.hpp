@@ -1,10 +1,14 @@
-// A hash table that grows and shrinks while other threads use it, under Read-Log-Update (rlu.h).
-// C++20.
+/// @file
+/// A hash table that grows and shrinks while other threads use it, under Read-Log-Update (rlu.h).
+/// C++20.
+///
+/// Papers: J. Triplett, P. McKenney, J. Walpole, "Resizable, scalable, concurrent hash tables via
+///   relativistic programming" (USENIX ATC 2011), for RCU; Matveev and others, "Read-Log-Update"
+///   (SOSP 2015), section 4.3. Two links in each node are Herbert Xu's, for RCU (Linux, "bridge:
+///   Add core IGMP snooping support", 2010).
+///
+/// Each function is its own section, or a part of the section that is passed: see rlu_list.hpp.
 //
-// Papers: J. Triplett, P. McKenney, J. Walpole, "Resizable, scalable, concurrent hash tables via
-//   relativistic programming" (USENIX ATC 2011), for RCU; Matveev and others, "Read-Log-Update"
-//   (SOSP 2015), section 4.3. Two links in each node are Herbert Xu's, for RCU (Linux, "bridge: Add
-//   core IGMP snooping support", 2010).
 // Idea: each node has two links. The table's chains use one of them, its side, and the chains of
 //   the next table, with twice or half as many buckets, use the other one. So a resize links the
 //   next table's chains while the present ones are read, and one commit lets all sections change
@@ -20,8 +24,6 @@
 // Deviations: the paper's resize copies each node whose successor changes, and RCU's waits for
 //   readers after each link of a chain. Insertions and removals continue during a resize, which the
 //   authors of the RCU table leave out.
-//
-// Each function is its own section, or a part of the section that is passed: see rlu_list.hpp.
 #pragma once
 
 #include <algorithm>
@@ -40,6 +42,9 @@
 
 namespace lockswap::rlu {
 
+/// A set of unique items as a hash table that can grow and shrink while other threads use it
+/// (Matveev and others, section 4.3). It resizes only when resize() is called. Thread-safe, except
+/// for the constructor and destructor. Readers take no lock and never wait.
 template <object T, hash_of<T> Hash = std::hash<T>, equality_of<T> Equal = std::equal_to<T>>
 class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equal>, T> {
   using chain = detail::chain<T, 2>;
@@ -49,6 +54,7 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
   friend own;
 
  public:
+  /// An item that will be inserted, for the functions with a section.
   using entry = typename chain::entry;
   using own::clear;
   using own::contains;
@@ -57,15 +63,16 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
   using own::insert_or_assign;
   using own::remove;
 
-  // The number of buckets is rounded up to a power of two, at most 2^31. Throws
-  // std::invalid_argument and std::bad_alloc.
+  /// The number of buckets is rounded up to a power of two, at most 2^31. Throws
+  /// std::invalid_argument and std::bad_alloc.
   explicit resizable_hash_set(std::size_t buckets, Hash hash = {}, Equal equal = {})
       : resizable_hash_set(nullptr, buckets, std::move(hash), std::move(equal)) {}
+  /// The same in a domain, which may defer changes.
   explicit resizable_hash_set(domain& of, std::size_t buckets, Hash hash = {}, Equal equal = {})
       : resizable_hash_set(&of, buckets, std::move(hash), std::move(equal)) {}
   resizable_hash_set(const resizable_hash_set&) = delete;
   resizable_hash_set& operator=(const resizable_hash_set&) = delete;
-  // Must not be called in a section. No other thread may use the table any more.
+  /// Must not be called in a section. No other thread may use the table any more.
   ~resizable_hash_set() {
     detail::let_all_take_effect();
     each_chain(*owned_, *owned_->filled.get(), [](spot s) {
@@ -73,10 +80,10 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
       return true;
     });
   }
-  // Returns the present number or, during a resize, the future one.
+  /// Returns the present number or, during a resize, the future one.
   [[nodiscard]] std::size_t buckets() const noexcept { return current().heads.size(); }
 
-  // Calls f(item) for each item, in no particular order, for one state of the table.
+  /// Calls f(item) for each item, in no particular order, for one state of the table.
   template <class F>
   void for_each(F f) const {
     const detail::reading here;
@@ -86,12 +93,16 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     });
   }
 
-  // Works in the caller's section. Returns nothing if the caller must abort it and begin again.
+  /// Inserts the item in the caller's section, which makes the change if it is committed. Returns
+  /// nothing if the caller must abort the section and begin again. Otherwise returns false if an
+  /// equal item is there.
   [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
     own::join(here);
     const spot s = spot_of(fresh.item());
     return at(s, fresh.item()).found ? std::optional(false) : insert_at(here, s, fresh);
   }
+  /// Inserts the item, or replaces an equal one, in which case it returns false. Works like
+  /// insert().
   [[nodiscard]] std::optional<bool> insert_or_assign(section& here, entry& fresh) {
     own::join(here);
     const spot s = spot_of(fresh.item());
@@ -99,6 +110,7 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     if (!p.found) return insert_at(here, s, fresh);
     return may_change(here, s) ? chain::assign(here, p.at, fresh.item()) : std::nullopt;
   }
+  /// Removes the item. Returns false if it is not there. Works like insert().
   [[nodiscard]] std::optional<bool> remove(section& here, const T& item) {
     own::join(here);
     const spot s = spot_of(item);
@@ -106,6 +118,7 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     if (!p.found) return false;
     return may_change(here, s) ? chain::remove(here, p, s.side) : std::nullopt;
   }
+  /// Removes all items. Works like insert(). Throws std::bad_alloc.
   [[nodiscard]] std::optional<bool> clear(section& here) {
     own::join(here);
     const bool done = each_chain([&here](spot s) {
@@ -114,10 +127,10 @@ class resizable_hash_set : public set_functions<resizable_hash_set<T, Hash, Equa
     return done ? std::optional(true) : std::nullopt;
   }
 
-  // Resizes the table to this number of buckets, rounded up to a power of two. Other threads may
-  // use the table meanwhile, and another one that resizes it waits. Throws std::system_error
-  // (EDEADLK) in a section, std::invalid_argument for more than 2^31, and std::bad_alloc, after
-  // which the table is as it was or has some of the buckets.
+  /// Resizes the table to this number of buckets, rounded up to a power of two. Other threads may
+  /// use the table meanwhile, and another one that resizes it waits. Throws std::system_error
+  /// (EDEADLK) in a section, std::invalid_argument for more than 2^31, and std::bad_alloc, after
+  /// which the table is as it was or has some of the buckets.
   void resize(std::size_t buckets) {
     if (lockswap_rlu_depth() != 0)
       throw std::system_error(EDEADLK, std::generic_category(), "lockswap rlu resize");

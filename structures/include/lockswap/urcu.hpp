@@ -1,23 +1,26 @@
-// liburcu (0.13 or later) as the grace period of bonsai.hpp and similar structures, for programs
-// whose readers use liburcu already. C++20; link with the flavour that is used, and with threads.
-//
-//   using domain = lockswap::urcu_domain<lockswap::urcu::memb>;      // or mb, qsbr, bp
-//   domain readers;
-//   lockswap::bonsai_map<std::uint64_t, region*, domain> regions(readers);
-//   thread_local domain::reader me(readers);                         // registers the thread, or:
-//   thread_local domain::reader me(readers, lockswap::urcu::registered);   // the program has
-//
-// If _LGPL_SOURCE is defined before liburcu's first header, sections are inlined, on liburcu's
-// terms.
+/// @file
+/// liburcu (0.13 or later) as the grace period of bonsai.hpp and similar structures, for programs
+/// whose readers use liburcu already. C++20; link with the flavour that is used, and with threads.
+///
+///     using domain = lockswap::urcu_domain<lockswap::urcu::memb>;    // or mb, qsbr, bp
+///     domain readers;
+///     lockswap::bonsai_map<std::uint64_t, region*, domain> regions(readers);
+///     thread_local domain::reader me(readers);                       // registers the thread, or:
+///     thread_local domain::reader me(readers, lockswap::urcu::registered); // the program has
+///
+/// If _LGPL_SOURCE is defined before liburcu's first header, sections are inlined, on liburcu's
+/// terms.
+///
+/// qsbr: a section does nothing there. A registered thread itself reports when it accesses nothing,
+/// outside a section, by urcu_qsbr_quiescent_state, or goes offline. Until then no period ends.
+///
+/// Limits: not usable across fork. A domain ends after readers in a section have left it.
 //
 // Idea: a section is liburcu's. Periods must not make an update wait, and call_rcu requires a
 //   registered thread. So the domain has its own thread, which calls synchronize_rcu for all
 //   periods that have been closed since its last call.
 // Order: the mutex passes what was removed to that thread. What readers did passes through
 //   synchronize_rcu and `over_`. Between readers and synchronize_rcu the fences are liburcu's.
-// qsbr: a section does nothing there. A registered thread itself reports when it accesses nothing,
-// outside a section, by urcu_qsbr_quiescent_state, or goes offline. Until then no period ends.
-// Limits: not usable across fork. A domain ends after readers in a section have left it.
 #pragma once
 
 #include <atomic>
@@ -38,6 +41,7 @@ namespace lockswap {
 
 namespace urcu {
 
+/// @cond private
 // A flavour: the functions that a domain needs.
 #define LOCKSWAP_URCU_FLAVOUR(name)                                                 \
   struct name {                                                                     \
@@ -52,24 +56,31 @@ LOCKSWAP_URCU_FLAVOUR(mb)
 LOCKSWAP_URCU_FLAVOUR(qsbr)
 LOCKSWAP_URCU_FLAVOUR(bp)
 #undef LOCKSWAP_URCU_FLAVOUR
+/// @endcond
 
+/// The type of `registered`.
 struct registered_t {};
+/// For a thread that the program has registered with liburcu itself.
 inline constexpr registered_t registered{};
 
 }  // namespace urcu
 
+/// liburcu's grace periods as a domain, for one of its flavours: urcu::memb, urcu::mb, urcu::qsbr
+/// or urcu::bp. It has a thread of its own, which waits for periods. It can't be used across fork.
 template <class Flavour>
 class urcu_domain {
  public:
-  // A thread's registration, which only that thread may make, use and end. It must end before the
-  // domain. A thread's first one registers it with liburcu, and its last one unregisters it.
+  /// A thread's registration, which only that thread may make, use and end. It must end before the
+  /// domain. A thread's first one registers it with liburcu, and its last one unregisters it.
   class reader {
    public:
+    /// Registers this thread with liburcu, unless an earlier reader of it has.
     explicit reader(urcu_domain& of) : of_(of), registers_(true) {
       if (own_registrations++ == 0) Flavour::register_thread();
     }
-    // For a thread that is registered already, and stays registered for longer.
+    /// For a thread that is registered already, and stays registered for longer.
     reader(urcu_domain& of, urcu::registered_t) noexcept : of_(of), registers_(false) {}
+    /// Unregisters the thread, if this was its last reader that has registered it.
     ~reader() {
       if (registers_ && --own_registrations == 0) Flavour::unregister_thread();
     }
@@ -83,9 +94,12 @@ class urcu_domain {
     bool registers_;
   };
 
+  /// liburcu's read-side section, from the constructor to the destructor. Sections nest.
   class section {
    public:
+    /// Begins the section.
     explicit section(reader& r) noexcept : of_(r.of_) { Flavour::read_lock(); }
+    /// Ends it.
     ~section() {
       of_.section_ends();
       Flavour::read_unlock();
@@ -97,11 +111,15 @@ class urcu_domain {
     urcu_domain& of_;
   };
 
+  /// A period, which close() returns. Its members are private to the domain.
   struct period {
+    /// Private.
     std::uint64_t number = 0;
+    /// Private.
     bool over = false;
   };
 
+  /// Starts the domain's thread. Throws std::system_error if there can be none.
   urcu_domain() {
     // Signals are left to the program's threads.
     sigset_t all;
@@ -116,7 +134,7 @@ class urcu_domain {
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
-  // No reader may be left.
+  /// No reader may be left.
   ~urcu_domain() {
     {
       const std::lock_guard lock(mutex_);
@@ -128,7 +146,7 @@ class urcu_domain {
   urcu_domain(const urcu_domain&) = delete;
   urcu_domain& operator=(const urcu_domain&) = delete;
 
-  // Closes a period. It covers what was removed before, by this thread or under the same lock.
+  /// Closes a period. It covers what was removed before, by this thread or under the same lock.
   period close() noexcept {
     period p;
     {
@@ -138,13 +156,14 @@ class urcu_domain {
     wanted_.notify_one();
     return p;
   }
-  // Never waits.
+  /// Returns whether the period is over. Never waits.
   bool is_over(period& p) noexcept {
     // acquire: pairs with work; what readers did before synchronize_rcu returned.
     if (!p.over && over_.load(std::memory_order_acquire) >= p.number) ends(p);
     return p.over;
   }
-  // Must not be called in a section. A registered thread of qsbr is offline meanwhile.
+  /// Waits until the period is over. Must not be called in a section. A registered thread of qsbr
+  /// is offline meanwhile.
   void wait(period& p) noexcept {
     if (is_over(p)) return;
     Flavour::synchronize();

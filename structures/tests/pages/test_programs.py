@@ -32,16 +32,18 @@ RLU = Package(plain="lockswap-structures", checked=CHECKED, thread=CHECKED, addr
 
 def _headers(page: str, block: int, prints: str, source: str, links: str = "", needs: str = "") -> Program:
     """A program on structures that are headers alone."""
-    return Program(RLU, f"structures/docs/{page}", block, prints, f"structures/tests/{source}", links, needs, False)
+    return Program(RLU, f"structures/docs/{page}", block, prints, f"structures/{source}", links, needs, False)
 
 
 PROGRAMS = [
     Program(RLU, "structures/docs/rlu.md", 0, "0 1 2 3 4 5 6 8 9", "structures/tests/pages/list.c"),
     Program(RLU, "structures/docs/rlu.md", 1, "100 started, 0 lost", "structures/tests/pages/jobs.cpp"),
-    _headers("bonsai.md", 0, "found some, in order yes", "bonsai/tutorial.cpp"),
-    _headers("bonsai.md", 1, "at most all, then 100", "pages/over_liburcu.cpp", "-lurcu-memb", "urcu/urcu-memb.h"),
-    _headers("ldu.md", 0, "400 mappings", "ldu/tutorial.cpp"),
-    _headers("ldu.md", 1, "the child has each object", "pages/forks.cpp"),
+    _headers("bonsai.md", 0, "found some, in order yes", "examples/bonsai.cpp"),
+    _headers(
+        "bonsai.md", 1, "at most all, then 100", "tests/pages/over_liburcu.cpp", "-lurcu-memb", "urcu/urcu-memb.h"
+    ),
+    _headers("ldu.md", 0, "400 mappings", "examples/ldu.cpp"),
+    _headers("ldu.md", 1, "the child has each object", "tests/pages/forks.cpp"),
 ]
 WHAT_TO_INCLUDE = [("structures/README.md", 0)]  # a block that is no program
 

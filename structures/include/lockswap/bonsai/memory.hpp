@@ -21,17 +21,21 @@
 
 namespace lockswap {
 
-// Counts of a tree since it was made. Only a writer may read them.
+/// Counts of a tree since it was made. Only a writer may read them.
 struct bonsai_counts {
-  std::uint64_t updates = 0;  // those that changed something
-  std::uint64_t garbage = 0;  // nodes that were removed
+  std::uint64_t updates = 0;  ///< those that changed something
+  std::uint64_t garbage = 0;  ///< nodes that were removed
+  /// Single rotations, which balance the tree.
   std::uint64_t single_rotations = 0;
+  /// Double rotations.
   std::uint64_t double_rotations = 0;
-  std::uint64_t waiting = 0;  // removed nodes whose grace period is not over
+  std::uint64_t waiting = 0;  ///< removed nodes whose grace period is not over
+  /// The largest value that `waiting` has had.
   std::uint64_t most_waiting = 0;
-  std::uint64_t spare = 0;  // free nodes that are kept
+  std::uint64_t spare = 0;  ///< free nodes that are kept
 };
 
+/// @cond private
 namespace bonsai {
 
 template <class Node>
@@ -172,4 +176,5 @@ class memory {
 };
 
 }  // namespace bonsai
+/// @endcond
 }  // namespace lockswap

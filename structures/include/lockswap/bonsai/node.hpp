@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+/// @cond private
 namespace lockswap::bonsai {
 
 // kInPlace: child pointers may change while readers can see the node.
@@ -79,3 +80,4 @@ std::uint64_t weight_of(const Node* n) noexcept {
 }
 
 }  // namespace lockswap::bonsai
+/// @endcond

@@ -18,6 +18,7 @@
 #include "lockswap/bonsai/memory.hpp"
 #include "lockswap/bonsai/node.hpp"
 
+/// @cond private
 namespace lockswap::bonsai {
 
 // The heavier of two subtrees weighs at most kDelta times the other one. A rotation is double if
@@ -193,3 +194,4 @@ bool is_whole(const Node* n, const Node*& last, int& height, const Less& less) {
 }
 
 }  // namespace lockswap::bonsai
+/// @endcond

@@ -10,16 +10,19 @@
 
 namespace lockswap {
 
-// The number of updates, how many of them undid another one, and how often an object was put into a
-// log.
+/// Counts of updates.
 struct ldu_counts {
+  /// Inserts and removes.
   std::uint64_t updates = 0;
+  /// Those that undid one that was still pending, so that neither was applied.
   std::uint64_t absorbed = 0;
+  /// How often an object was put into a log.
   std::uint64_t logged = 0;
 };
 
 }  // namespace lockswap
 
+/// @cond private
 namespace lockswap::ldu_parts {
 
 // If a structure has no free function, its objects can't be retired.
@@ -113,3 +116,4 @@ class chain {
 };
 
 }  // namespace lockswap::ldu_parts
+/// @endcond

@@ -21,6 +21,7 @@
 
 #include "lockswap/machine.hpp"
 
+/// @cond private
 namespace lockswap {
 
 template <class P>
@@ -159,3 +160,4 @@ class gate {
 
 }  // namespace ldu_parts
 }  // namespace lockswap
+/// @endcond

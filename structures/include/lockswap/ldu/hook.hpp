@@ -21,6 +21,7 @@
 
 namespace lockswap {
 
+/// @cond private
 template <class Structure, class Lock, class P>
 class ldu;
 
@@ -38,13 +39,18 @@ template <class Object, class P>
 class chain;
 
 }  // namespace ldu_parts
+/// @endcond
 
-// Zero: nothing is pending. Copying an object does not copy its hook.
+/// The part of an object by which its updates can be logged: two words. Copying an object does not
+/// copy its hook.
 template <class P>
 class basic_ldu_hook {
  public:
+  /// Makes a hook of an object that has no pending update.
   basic_ldu_hook() noexcept = default;
+  /// The same: nothing is copied.
   basic_ldu_hook(const basic_ldu_hook&) noexcept {}
+  /// Leaves this hook as it is.
   basic_ldu_hook& operator=(const basic_ldu_hook&) noexcept { return *this; }
   ~basic_ldu_hook() = default;
 

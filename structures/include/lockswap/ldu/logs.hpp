@@ -1,4 +1,5 @@
-// The threads that log updates, and their logs, for any number of structures (lockswap/ldu.hpp).
+/// @file
+/// The threads that log updates, and their logs, for any number of structures (lockswap/ldu.hpp).
 //
 // Idea: each thread has a row of slots. A structure's number selects the same slot in each row. A
 //   slot is a log for one structure at a time, its owner, and only the row's thread adds to it.
@@ -29,6 +30,7 @@
 
 namespace lockswap {
 
+/// @cond private
 template <class Structure, class Lock, class P, std::size_t kLimit>
 class ldu_stamped;
 
@@ -88,12 +90,14 @@ struct slot {
 };
 
 }  // namespace ldu_parts
+/// @endcond
 
+/// How many threads have logs, and how many structures each of them can log for at once.
 struct ldu_machine : real_machine {
-  static constexpr std::size_t kThreads = 256;  // the others use the structures' own logs
-  static constexpr std::size_t kSlots = 64;     // of each thread
+  static constexpr std::size_t kThreads = 256;  ///< the others use the structures' own logs
+  static constexpr std::size_t kSlots = 64;     ///< of each thread
 
-  // Called in a child that can't go on.
+  /// Ends a forked child that can't go on, with a message.
   template <std::size_t kN>
   [[noreturn]] static void fail(const char (&why)[kN]) noexcept {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, why, kN - 1);
@@ -101,6 +105,8 @@ struct ldu_machine : real_machine {
   }
 };
 
+/// The logs of all threads, for any number of structures. Programs use its name lockswap::ldu_logs.
+/// Thread-safe, except for the constructor and destructor.
 template <class P>
 class basic_ldu_logs {
   using word = typename P::template atomic<std::uint64_t>;
@@ -115,23 +121,24 @@ class basic_ldu_logs {
   };
 
  public:
-  // A thread's registration, which only that thread may make, use and end. It must end before the
-  // logs.
+  /// A thread's registration, which only that thread may make, use and end. It must end before the
+  /// logs.
   class thread {
    public:
+    /// Registers this thread. Throws std::bad_alloc.
     explicit thread(basic_ldu_logs& of)
         : of_(of), index_(of.claim()), row_(has_logs() ? of.row_at(index_) : nullptr) {}
-    // Applies what it can without waiting. The rest stays in the row, where readers find it.
+    /// Applies what it can without waiting. The rest stays in the row, where readers find it.
     ~thread() {
       if (has_logs()) of_.leave(*row_);
     }
     thread(const thread&) = delete;
     thread& operator=(const thread&) = delete;
 
-    // Returns false if all rows have a thread already, and then this one's updates go to the
-    // structures' own logs.
+    /// Returns false if all rows have a thread already, and then this one's updates go to the
+    /// structures' own logs.
     bool has_logs() const noexcept { return index_ < P::kThreads; }
-    // Returns the counts of this row, by this thread and those that had it before.
+    /// Returns the counts of this row, by this thread and those that had it before.
     ldu_counts counts() const noexcept { return has_logs() ? row_->counts.get() : ldu_counts{}; }
 
    private:
@@ -145,8 +152,9 @@ class basic_ldu_logs {
     row* const row_;
   };
 
+  /// Makes logs without a thread or structure.
   basic_ldu_logs() noexcept = default;
-  // No thread and no structure may be left.
+  /// No thread and no structure may be left.
   ~basic_ldu_logs() {
     for (std::size_t i = 0; i < P::kThreads; ++i) {
       if (row* r = row_at(i); r != nullptr) {
@@ -159,9 +167,9 @@ class basic_ldu_logs {
   basic_ldu_logs& operator=(const basic_ldu_logs&) = delete;
 
   // --- forks of a program with several threads: ldu/forks.hpp
-  // Waits until no thread reads, applies or logs, and lets none begin. Must not be called in a
-  // read. Afterwards the parent must call after_fork(), even if there was no fork, and the child
-  // forked().
+  /// Must be called before a fork of a program with several threads. Waits until no thread reads,
+  /// applies or logs, and lets none begin. Must not be called in a read. Afterwards the parent must
+  /// call after_fork(), even if there was no fork, and the child forked().
   void before_fork() {
     guard_.lock();
     members_.hold_all();
@@ -175,15 +183,17 @@ class basic_ldu_logs {
     }
     members_.wait_for_all();
   }
+  /// Lets the parent's threads go on.
   void after_fork() {
     gate_.open();
     members_.let_all_go();
     guard_.unlock();
   }
-  // Called in the child by its only thread, before anything else. Frees the rows of threads that
-  // don't exist there. Their contents stay, and readers find them. Without before_fork(), this ends
-  // the program if another thread was reading, applying or logging at the fork.
+  /// Called in the child by its only thread, before anything else. Frees the rows of threads that
+  /// don't exist there. Their contents stay, and readers find them. Without before_fork(), this
+  /// ends the program if another thread was reading, applying or logging at the fork.
   void forked(const thread& me) { forked_with(me.index_); }
+  /// The same in a thread that is not registered.
   void forked() { forked_with(P::kThreads); }  // if that thread is not registered
 
  private:
@@ -292,7 +302,9 @@ class basic_ldu_logs {
   std::array<word, P::kThreads> rows_{};
 };
 
+/// The logs of a program.
 using ldu_logs = basic_ldu_logs<ldu_machine>;
+/// The hook of an object.
 using ldu_hook = basic_ldu_hook<ldu_machine>;
 
 }  // namespace lockswap
