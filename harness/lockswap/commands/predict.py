@@ -85,7 +85,8 @@ def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
     "--replay",
     type=click.Path(path_type=Path),
     metavar="DIR|FILE",
-    help="Instead of a workload, replay what 'lockswap record' recorded: a process's file, or a folder's busiest one.",
+    help="Instead of a workload, replay what 'lockswap record' recorded: a process's file, or the busiest "
+    "one in a folder.",
 )
 @click.option(
     "--calls",
@@ -103,7 +104,7 @@ def _refuse_what_predict_does_not_read(given: list[click.Parameter]) -> None:
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Predict this machine, then measure it, and write both to FILE. The threads (1, 2, 4 ...) do nothing but "
-    "lock.",
+    "take the lock.",
 )
 @click.option(
     "--rounds",
