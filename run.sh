@@ -23,13 +23,13 @@ Use it:
 
 Test it:
   ./run.sh test         Build, lint, and run the tests that cover every lock and every part.
-                        It stays below 21 minutes on two free cores.
+                        It takes less than 21 minutes on two free cores.
   ./run.sh test --changed [BASE]
-                        Test for some minutes what your changes can affect, and say how long all of it would take.
+                        Test what your changes can affect for a few minutes, and say how long all of it would take.
                         BASE is the commit to compare with. Default: where this branch left main.
   ./run.sh test --full [--slice K/N] [--again]
-                        Run everything, or the Kth of N parts of it. It takes hours. After an interruption it continues;
-                        --again starts from the beginning.
+                        Run everything, or the Kth of N parts of it, which takes hours. An interrupted run continues,
+                        and --again starts over.
   ./run.sh test --glibc
                         Run on other glibcs, and with the library built on Debian 13 (part of --full; 3 GB of disk).
   ./run.sh test --aarch64

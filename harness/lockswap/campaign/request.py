@@ -121,7 +121,7 @@ class Request:
 
     workloads: list[str] = _list(
         COMPARE, "--workload", "-w", read=_names, metavar="NAME",
-        help="Built-in workloads, comma-separated or repeated. 'all' means all that don't have to be named explicitly.",
+        help="Built-in workloads, comma-separated or repeated. 'all' leaves out those that must be named explicitly.",
     )  # fmt: skip
     locks: list[str] = _list(
         COMPARE, "--rwlock", "-l", read=_names, metavar="LOCK",
@@ -192,7 +192,7 @@ class Request:
     )  # fmt: skip
     load: list[str] = _option(
         OWN_COMMAND, "--load", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
-        help="Sends requests to the server, then exits; --metric reads its output.",
+        help="Run CMD to send requests to the server, and wait for it to exit; --metric reads its output.",
     )  # fmt: skip
     stop: str | None = _option(
         OWN_COMMAND, "--stop", metavar="SIGNAL", help="Stop the server with SIGNAL. Default: TERM."
@@ -217,7 +217,7 @@ class Request:
     quick: bool = _flag(
         LENGTH,
         "--quick",
-        help="Measure less: only quick workloads with one thread count (of a figure: fewer points), shorter runs and "
+        help="Measure less: only quick workloads with one thread count (for a figure: fewer points), shorter runs and "
         f"{QUICK_ROUNDS} rounds.",
     )
     threads: list[int] | None = _option(

@@ -26,14 +26,16 @@ from lockswap.commands.options import PASS_ON
 )
 @click.option("--server", metavar="'CMD'", help="Advise on a server: start this before each run of --load.")
 @click.option(
-    "--load", metavar="'CMD'", help="Sends requests to the server, then exits. Its own locks are not swapped."
+    "--load",
+    metavar="'CMD'",
+    help="Run CMD to send requests to the server, and wait for it to exit. Its own locks are not swapped.",
 )
 @click.option(
     "--ready",
     metavar="REGEX|PORT",
     help="The server is ready when it prints REGEX, or listens on PORT. Default: {port}.",
 )
-@click.option("--stop", metavar="SIGNAL", help="What stops the server. Default: TERM.")
+@click.option("--stop", metavar="SIGNAL", help="Stop the server with SIGNAL. Default: TERM.")
 @options.preload_first
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 def advise_command(
@@ -45,8 +47,8 @@ def advise_command(
     command: tuple[str, ...],
     **served: str | None,
 ) -> int:
-    """Find out which locks of a program to swap. It profiles the program, tries other locks where threads wait most,
-    alternating with glibc's, measures the best choice once more, and writes a policy if there is a gain.
+    """Find out which locks of a program to swap. It profiles the program, tries other locks where threads wait
+    most, taking turns with glibc's, measures the best choice once more, and writes a policy if there is a gain.
 
     \b
     lockswap advise -- ./batch input

@@ -11,7 +11,7 @@ from lockswap.commands.options import SETTINGS
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish")
 def completion_command(shell: str) -> None:
     """Print a script with which a shell completes commands, options, locks, mutexes, workloads and campaigns. An
-    installation has the scripts in the shells' own folders.
+    installation puts the scripts where the shells look for them.
 
     \b
     For this bash:

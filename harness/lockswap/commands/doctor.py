@@ -11,9 +11,9 @@ from lockswap.commands.options import PASS_ON
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[PID | -- CMD...]")
 def doctor_command(as_json: bool, words: tuple[str, ...]) -> int:
-    """Check whether locks can be swapped here, and say what to do if not, in one line each. Without an argument it
-    checks the machine. With a command it also checks the command's files, without starting it. For a running process it
-    says whether lockswap is loaded, which lock it uses and since when, and what bypasses it.
+    """Check whether locks can be swapped here, in one line per check that says what to do if not. Without an argument
+    it checks the machine. With a command it also checks the command's files, without starting it. For a running process
+    it says whether lockswap is loaded, which lock it uses and since when, and what bypasses it.
 
     \b
     lockswap doctor

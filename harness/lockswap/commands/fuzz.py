@@ -31,8 +31,8 @@ from lockswap.commands.options import PASS_ON
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="A run that takes longer is a hang. Default: a run hangs if it makes no progress, or if it takes at least "
-    "300 s and at least 20 times as long as a run without delays.",
+    help="Count a run that takes longer than SECONDS as a hang. Default: a run hangs if it makes no progress, or if "
+    "it takes at least 300 s and at least 20 times as long as a run without delays.",
 )
 @click.option("--same-output", is_flag=True, help="Also fail if stdout or status differ from those without delays.")
 @click.option("--spurious", is_flag=True, help="Make waits for condition variables return spuriously.")

@@ -23,7 +23,7 @@ from lockswap.commands.options import SETTINGS
     "--seconds",
     type=click.FloatRange(0.01),
     metavar="S",
-    help="Measure latencies for about S seconds. Default: 0.2 for each pair of processors, from 1 to 60 in all.",
+    help="Measure latencies for about S seconds. Default: 0.2 per pair of processors, but at least 1 and at most 60.",
 )
 def machine_command(out: Path, seconds: float | None) -> int:
     """Measure this machine, and write a small file with which 'lockswap predict --machine FILE' can model it anywhere.

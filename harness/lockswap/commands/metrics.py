@@ -9,8 +9,10 @@ from lockswap.commands.options import SETTINGS
 
 
 @click.command("metrics", context_settings=SETTINGS, short_help="Print lock metrics in Prometheus's format.")
-@click.option("--listen", metavar="[HOST]:PORT", help="Serve a folder by HTTP, at /metrics, until Ctrl-C.")
-@click.option("--text", is_flag=True, help="Print Prometheus's older text format, for node_exporter's textfiles.")
+@click.option("--listen", metavar="[HOST]:PORT", help="Serve DIR over HTTP, at /metrics, until Ctrl-C.")
+@click.option(
+    "--text", is_flag=True, help="Print Prometheus's older text format, for node_exporter's textfile collector."
+)
 @click.option("--clean", is_flag=True, help="Remove the files of processes that have ended, once they are printed.")
 @click.argument("subject", metavar="PID|DIR")
 def metrics_command(listen: str | None, text: bool, clean: bool, subject: str) -> int:

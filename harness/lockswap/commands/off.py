@@ -17,7 +17,7 @@ def off_command(pid: int) -> int:
     \b
     lockswap off 4711
 
-    You must be the process's user or root, and the kernel must let you trace it. See docs/production.md.
+    You must own the process or be root, and the kernel must let you trace it. See docs/production.md.
     """
     from lockswap.base.paths import Paths
     from lockswap.doctor import off

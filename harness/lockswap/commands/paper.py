@@ -77,7 +77,7 @@ def paper_command(resume: Path | None, machine: str | None, draws: int, **option
     lockswap paper bravo-3 --quick   fewer points, shorter runs, 6 rounds
     lockswap paper bravo-5 --machine x5-2    model one, on a machine that you don't have
 
-    Thread counts go beyond the number of processors; that part of the plot is grey. The results are a folder like that
+    Thread counts go beyond the number of processors; that part of the plot is gray. The results are a folder like that
     of 'lockswap compare', so 'lockswap report' and 'lockswap export' work with it.
 
     \b

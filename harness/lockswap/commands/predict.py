@@ -88,7 +88,8 @@ def _names(listed: str) -> tuple[str, ...]:
     "--replay",
     type=click.Path(path_type=Path),
     metavar="DIR|FILE",
-    help="Instead of a workload, replay what 'lockswap record' recorded: a process's file, or a folder's busiest one.",
+    help="Instead of a workload, replay what 'lockswap record' recorded: a process's file, or the busiest "
+    "one in a folder.",
 )
 @click.option(
     "--calls",
@@ -106,7 +107,7 @@ def _names(listed: str) -> tuple[str, ...]:
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Predict this machine, then measure it, and write both to FILE. The threads (1, 2, 4 ...) do nothing but "
-    "lock.",
+    "take the lock.",
 )
 @click.option(
     "--rounds",

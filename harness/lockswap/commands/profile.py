@@ -21,7 +21,9 @@ from lockswap.commands.options import PASS_ON, PID
     help="Write profile.html, profile.json, stacks for pprof and speedscope, and a trace for Perfetto to DIR.",
 )
 @click.option("--pid", type=PID, metavar="PID", help="Profile a running process instead of a command.")
-@click.option("--seconds", type=click.FloatRange(0.1), metavar="S", help="With --pid: for S seconds.  [default: 10]")
+@click.option(
+    "--seconds", type=click.FloatRange(0.1), metavar="S", help="With --pid: profile for S seconds.  [default: 10]"
+)
 @options.rwlock
 @options.mutex
 @options.preload_first

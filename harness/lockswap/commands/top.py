@@ -24,7 +24,7 @@ from lockswap.commands.options import PID, SETTINGS
 def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     """Show every second which locks a running program's threads wait for, and where they are released. If the program
     was started with `lockswap profile`, or with LOCKSWAP_PROFILE, all its lock calls are counted. With
-    LOCKSWAP_METRICS, the table is made from its counts. Any other program is sampled from outside, as by `lockswap
+    LOCKSWAP_METRICS, the table is made from those counts. Any other program is sampled from outside, as by `lockswap
     profile --pid`.
 
     \b

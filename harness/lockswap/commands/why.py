@@ -22,8 +22,8 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
     lockswap why $(pidof server)
 
     It doesn't stop a program that was started with `lockswap profile` or LOCKSWAP_PROFILE, and works even if the
-    program no longer responds. For any other program the locks are read from its memory: you must be its user or root,
-    and the kernel must allow it. Threads that hold a lock for reading are not shown then.
+    program no longer responds. For any other program the locks are read from its memory: you must own it or be root,
+    and the kernel must allow it. Threads that hold a lock for reading are then not shown.
     """
     from lockswap.base.paths import Paths
     from lockswap.profile import why
