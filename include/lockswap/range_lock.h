@@ -22,24 +22,24 @@
  * would wait for itself.
  *
  * Fork. The thread that forked keeps its ranges in the child. Ranges of other threads stay held
- * there and are never released, so locks that other threads were using must be initialised again.
+ * there and are never released, so locks that other threads were using must be initialized again.
  *
  * Cost of list-ex and list-rw. If the lock is free, acquire and release make two atomic updates
  * together, and write to no memory that other threads write to. Otherwise an acquisition walks over
  * the ranges that begin before its own. A range takes 64 bytes and a thread 8 KiB. While threads
  * acquire and release at a steady pace, nothing is allocated.
  *
- * sharded-rw is list-rw for locks of which hundreds of ranges are held. It has 1024 lists, which
- * take 8 KiB, and deals out segments of the units to them in turn. A range that touches n segments
- * is put into n lists (at most 1024) and costs accordingly, in time and in memory.
+ * sharded-rw is list-rw for locks with hundreds of held ranges. It has 1024 lists, which take
+ * 8 KiB, and deals out segments of the units to them in turn. A range that touches n segments is
+ * put into n lists (at most 1024) and costs accordingly, in time and in memory.
  *
  * The other implementations are for comparison. lustre-ex and kernel-rw keep a tree of ranges under
  * a spin lock. A new acquisition waits behind earlier ones that still wait, so a thread that holds
  * a range and asks for another may wait behind a thread that waits for the first. pnova-rw has 256
  * locks and deals out segments of the units to them in turn, and rwlock has one lock for all units.
- * Both know locks but no ranges. So if two ranges of a thread need the same lock, this counts as
- * acquiring it twice (EDEADLK, EAGAIN or an endless wait, depending on the lock), and nothing can
- * be downgraded (ENOTSUP). */
+ * Both have locks instead of ranges. So if two ranges of a thread need the same lock, it acquires
+ * that lock twice (EDEADLK, EAGAIN or an endless wait, depending on the lock), and nothing can be
+ * downgraded (ENOTSUP). */
 #ifndef LOCKSWAP_RANGE_LOCK_H
 #define LOCKSWAP_RANGE_LOCK_H
 
@@ -57,7 +57,7 @@ extern "C" {
 typedef struct lockswap_range_lock {
   uint64_t opaque[8]; /**< Private. */
 } __attribute__((aligned(64))) lockswap_range_lock;
-/** Initialises a static lock. */
+/** Initializes a static lock. */
 /* clang-format off */
 #define LOCKSWAP_RANGE_LOCK_INITIALIZER {{0}}
 /* clang-format on */

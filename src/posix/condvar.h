@@ -11,22 +11,22 @@
 //   contract  bits 31 to 63: the seal of the process that adopted the object (adoption.h); bit 0,
 //             kMark: always set once it is adopted
 //   list      the waiters; waiter_list.h has a table of a node's states
-//   passing   the number of signalled waiters that may still have to pass their signal on;
+//   passing   the number of signaled waiters that may still have to pass their signal on;
 //             kByPriority
 //   A waiter may spin before it sleeps: briefly, or, if it is the only one, for longer, because the
 //   thread that it takes turns with may signal soon.
-// No wake-up is lost: a waiter is in the list before it releases the mutex. A cancelled waiter
+// No wake-up is lost: a waiter is in the list before it releases the mutex. A canceled waiter
 //   passes its signal on. A waiter whose deadline has passed withdraws only if nobody has taken its
-//   node out. If a signalled waiter is not asleep, it may be in a signal handler, so the next one
-//   is signalled as well.
+//   node out. If a signaled waiter is not asleep, it may be in a signal handler, so the next one
+//   is signaled as well.
 // Fairness: wake-ups are first come, first served; after them the mutex decides. If waiters have
 //   real-time policies, the one with the highest priority is next, and a broadcast wakes all at
 //   once.
 // Space: a node for each waiter.
 // Destroy is safe right after a signal or broadcast. A waiter that was taken out doesn't touch the
 //   object again, unless it is counted in `passing`, and a waiter that withdraws stays in the list
-//   until it has the latch. destroy() waits for both, as glibc's does, but only until those
-//   signalled have been woken and have run, and those withdrawing have had the latch.
+//   until it has the latch. destroy() waits for both, as glibc's does, but only until signaled
+//   ones have been woken and have run, and withdrawing ones have had the latch.
 // Fork: in a child only the thread that forked, in a signal handler, can be waiting. The first call
 //   that finds the parent's stamp empties the list, which ends its wait with a spurious wake-up.
 #pragma once

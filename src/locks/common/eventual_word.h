@@ -1,9 +1,9 @@
 // The state word of an eventual lock. Read this first: the idea, the states, and how the other
 // files divide the work.
 //
-// Sources: eventual fairness as in WebKit's WTF::Lock and Rust's parking_lot, whose constant of
-//   0.5 ms this is; the designated waker and the layout of the word as in M. Burrows' nsync; the
-//   hand-off bit that a waiter sets as in Linux's rwsem. No code of theirs.
+// Sources: eventual fairness is as in WebKit's WTF::Lock and Rust's parking_lot, whose 0.5 ms is
+//   the default here. The designated waker and the layout of the word are as in M. Burrows' nsync,
+//   and the hand-off bit that a waiter sets is as in Linux's rwsem. None of their code is used.
 // Idea: a thread that finds the lock free takes it, even if others wait (barging). One waiter, the
 //   head waiter, is next: releases wake only that one, and it keeps its place if it is woken in
 //   vain. The others sleep in the wait queue. A head waiter that hasn't got the lock within
@@ -37,15 +37,15 @@
 //   ready when the lock is released. A real-time waiter takes the lock in 4, 6 and 8 as well.
 //
 // Hand-off timeout: the head may have been preempted or stopped. A reserved lock belongs to nobody
-//   until the head claims it, so others may take it after
-//   P::take_back(): queued threads, which recheck at growing intervals and find it reserved twice
-//   in a row, and trylock calls, once enough of them have failed (kFailedTries).
+//   until the head claims it, so others may take it after P::take_back(). These are queued threads,
+//   which recheck at growing intervals and find it reserved twice in a row, and trylocks, once
+//   enough of them have failed (kFailedTries).
 // Invariants: kHeadSleeps and kRealTime are clear while the head waiter may take the lock, except
 //   for a moment after the head itself has ended a phase of readers. kHandOff implies kHasHead.
 //   kWaking implies a non-empty queue. At most one queued thread and one sleeper on the word are
 //   being woken: kWaking is set until a queued thread has rechecked, and kSleepers stays clear
 //   until the woken sleeper has. (A queued thread that hadn't fallen asleep yet may recheck in
-//   place of the one that was woken, whose wake-up is then one too many.) While the lock is free
+//   place of the one that was woken, whose wake-up is then superfluous.) While the lock is free
 //   and threads wait, a thread is being woken, or the head waiter is awake or backing off. A thread
 //   that loads `wakes` before it counts itself, or before it rechecks, misses no wake-up.
 #pragma once

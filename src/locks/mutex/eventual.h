@@ -1,7 +1,7 @@
-// eventual: a running thread takes a free lock, and threads that wait get it by rationed hand-offs.
+// eventual: running threads take a free lock, and hand-offs at a limited rate serve the waiters.
 //
-// Sources, idea, states, invariants: common/eventual_word.h. Steps, fairness: eventual_queue.h and
-//   eventual_head.h, which have all of the waiting.
+// common/eventual_word.h has the sources, idea, states and invariants. eventual_queue.h and
+//   eventual_head.h have the steps, the fairness and all of the waiting.
 // State (8 bytes, zero = free): the word (32 bits: the flags, and 21 bits for the number of queued
 //   threads), `wakes`.
 // Space: 2^21 waiting threads; further ones yield.

@@ -4,7 +4,7 @@
 //   multiprocessors" (ACM TOCS 1991), section 2.4. Giving up: B. He, W. Scherer, M. Scott,
 //   "Preemption adaptivity in time-published queue-based spin locks" (HiPC 2005), section 3: a
 //   thread that times out leaves its node, and the release skips it. Here a thread that arrives
-//   with a deadline takes over such a node, if there is one, and with it its place.
+//   with a deadline takes over such a node, and its place in the queue, if there is one.
 // Idea: an arriving thread puts its node at the tail of the queue, links the previous node to it,
 //   and waits until that node's thread opens its gate. A release opens the gate of the next node.
 // State (8 bytes, zero = free; node = 32-bit handle):
@@ -12,13 +12,13 @@
 //   holder  the holder's node
 // Invariants: only the holder writes `holder`. A node in the queue is given back by its thread or,
 //   if that has timed out, by the release that skips it. The gate of a node whose thread has timed
-//   out names the lock, so that a thread which finds the node knows its queue.
+//   out names the lock, so a thread that finds the node knows its queue.
 // Fairness: first come, first served, except that a thread which takes over a node gets its place.
 //   A trylock gets the lock only when nobody is in the queue.
 // Space: a node for each thread that holds the lock or waits. Nodes of threads that timed out stay
 //   in the queue until a release skips them; as long as the lock does not change hands, other
-//   threads take them over. So there are about as many nodes as there were threads at once, however
-//   often these retry.
+//   threads take them over. So there are about as many nodes as there were threads at once, no
+//   matter how often they retry.
 // Deviations: the lock names the holder's node, so any thread may release it.
 // Destroy is safe: the last access to the lock is the compare-exchange on the tail, whether it
 //   leaves the queue empty or finds a successor. What follows touches only nodes.

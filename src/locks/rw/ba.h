@@ -3,7 +3,7 @@
 // Paper: B. Brandenburg, J. Anderson, "Spin-based reader-writer synchronization for multiprocessor
 //   real-time systems", Real-Time Systems 46 (2010), section 4 (PF-Q); called BA in D. Dice,
 //   A. Kogan, "BRAVO - Biased Locking for Reader-Writer Locks" (USENIX ATC 2019), sections 2 and 5.
-// Idea: phase-fair like PF-T, but every thread waits on a word of its own. Writers form an MCS
+// Idea: phase-fair like PF-T, but each thread waits on a word of its own. Writers form an MCS
 //   queue (ba_writers.h). A reader that meets a writer pushes itself onto a list (ba_readers.h).
 //   When the writer leaves, it opens the gate of the newest reader, and each reader opens the gate
 //   of the one before it. The last reader that a writer waits for opens that writer's gate.
@@ -32,7 +32,7 @@
 //   writer's release clears PRES too, and the head sets it again.
 // Invariants: only the writer at the head of the queue sets PRES, and whead is its node as long as
 //   PRES is set. A direct writer holds the lock from the moment it sets kDirect, and nobody sets
-//   that bit during a phase. In a phase, no reader that arrived later holds the lock. rout never
+//   that bit during a phase. No reader that arrives in a phase holds the lock during it. rout never
 //   passes the arrivals. In drain mode (kDrain, in 2) rout counts up to 0 instead.
 // Fairness: phase-fair, and writers are first come, first served. That includes timed threads,
 //   except that a timed writer may take over the place of one that has timed out. A writer that
@@ -43,7 +43,7 @@
 //   it waits. For nodes of threads that timed out, see the two queues.
 // Deviations, of which only the first one changes the order in which threads enter (Fairness):
 //   - A writer that finds the lock free does not queue up.
-//   - A writer polls rout before it asks to be woken. It ignores the list if no reader met it.
+//   - A writer polls rout before it asks to be woken. It takes the list only if kQueued is set.
 //   - A writer that found the queue empty may have to wait on the word until the previous writer
 //     has finished leaving, or until a direct one has left.
 //   - A phase is a number, where the paper has one bit. A timed writer may give up its phase before

@@ -10,18 +10,18 @@
 // Order: publishing and revoking are a Dekker pair; all four steps are seq_cst, or ordered by
 //   Slots::heavy_fence:
 //     reader  1. fill a slot            2. recheck the bias
-//     writer  1. take the bias away     2. scan the slots
+//     writer  1. revoke the bias        2. scan the slots
 //   Either the writer sees the slot, or the reader sees the change and backs out.
 // Invariants: the bias is switched on only under the underlying read lock, so never while a writer
 //   holds the lock. While one does, no slot names the lock, except for readers about to back out.
-// Fairness: the underlying lock's, except that readers which published themselves before a writer
+// Fairness: the underlying lock's, except that readers that published themselves before a writer
 //   arrived go first. Later ones wait behind it if the underlying lock makes them.
 // Space: 8 bytes per lock; one table per process, or a row per thread.
-// Deviations: the inhibited time grows while the bias does not pay (BiasWord::inhibited). Readers
-//   on the slow path do not each read the clock (consider_bias), and only a thread that shares the
-//   lock with others reads it at all (Look). A writer that has to wait for slow readers suspends
-//   the bias before it waits, not afterwards (write_lock). In trylocks, a reader tries the slots
-//   first, and a writer checks the slots before it turns readers back.
+// Deviations: the inhibited time grows while the bias does not pay (BiasWord::inhibited). A reader
+//   on the slow path reads the clock only sometimes (consider_bias), and only if other threads use
+//   the lock too (Look). A writer that has to wait for slow readers suspends the bias before it
+//   waits, not afterwards (write_lock). A reader's trylock tries the slots first, and a writer's
+//   checks the slots before it disturbs any readers.
 // Fork: slots stay in a child, as holds do. If the bias is in a state in which no slot may name the
 //   lock, any slot that still names it belongs to a reader that was backing out, and
 //   repair_after_fork() frees it.

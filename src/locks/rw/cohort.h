@@ -2,9 +2,9 @@
 // prefer writers (C-RW-WP), nobody (C-RW-NP) or readers (C-RW-RP).
 //
 // Paper: I. Calciu, D. Dice, Y. Lev, V. Luchangco, V. Marathe, N. Shavit, "NUMA-aware reader-writer
-//   locks" (PPoPP 2013), sections 3.1 to 3.3 (the three) and 3.4 (reader indicators).
+//   locks" (PPoPP 2013), sections 3.1 to 3.3 (the locks) and 3.4 (reader indicators).
 // Idea: a reader counts itself in at its node and checks whether a writer is present. If so, it
-//   counts itself out again and waits. A writer takes a cohort mutex, makes itself present, and
+//   counts itself out again and waits. A writer takes a cohort mutex, announces itself, and
 //   waits until nobody is counted in at any node (cohort_writers.h). As long as other writers wait
 //   for the mutex, kPresent stays set.
 // State: in the object a pointer to a block (side_block.h). For each node the block has a reader
@@ -24,15 +24,15 @@
 // Space: 256 bytes per node and 256 more.
 // Deviations: in the paper an impatient reader raises a barrier at which new writers wait. Here
 //   writers count their acquisitions and raise the barrier themselves, so no reader reads a clock.
-//   So does a writer of cohort-rp whose patience is over. In C-RW-NP readers go through the mutex,
+//   A cohort-rp writer does so when its patience is over. In C-RW-NP readers go through the mutex,
 //   too; here the waiting readers go first when a writer leaves, so that readers write to the
 //   mutex's lines only where nobody waits for them. A writer waits for the readers of all nodes at
 //   once, so a release by a thread without a record may count out any reader, on any node.
 // Fork: a reader that was turning back when the process forked may stay counted in
 //   (repair_after_fork).
 // Destroy is safe: a reader's last access is to its indicator, or to `state` while it waits
-//   (all_readers.h). A writer's is the mutex's. destroy() waits for that, since readers may come
-//   and go before it.
+//   (all_readers.h). A writer's is the mutex's. destroy() waits for a writer's last access, because
+//   readers may come and go before it.
 #pragma once
 
 #include <cstdint>

@@ -33,8 +33,8 @@
 //   - A phase is the writer's whole ticket, where the paper has one bit. A timed writer may time
 //     out before readers of the previous phase have noticed that they hold the lock, and with one
 //     bit their own phase would then seem to go on.
-//   - In drain mode the last reader, and no other one, wakes a sleeping writer, and does so without
-//     loading from the lock again.
+//   - In drain mode the last reader, and no other one, wakes a sleeping writer, without reading the
+//     lock again.
 //   - A reader that times out takes its arrival back. It must not count itself out instead, because
 //     a writer that drains would take it for a reader that arrived earlier.
 // Fork: in a child, the readers that arrived after arrivals_at_phase was recorded were waiting for

@@ -26,7 +26,7 @@
 // Balance: the weights of two sibling subtrees, even if one is empty, differ by at most a factor of
 //   3 (bonsai/update.hpp has the proof). structures/docs/bonsai.md has the deviations.
 // Invariants: while readers can see a node, only its child pointers change, and with copies::path,
-//   or after the node was removed, not even these. A single store in each update changes what is in
+//   or after the node was removed, not even those. A single store in each update changes what is in
 //   the tree.
 // Order: that store is a release, and a reader's load of the same pointer is an acquire.
 #pragma once

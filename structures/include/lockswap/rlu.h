@@ -1,10 +1,10 @@
 /** @file
- * Read-Log-Update (RLU): readers never wait and never write to shared memory, while writers change
- * several objects at once.
+ * Read-Log-Update (RLU): readers take no lock and never wait, while writers change several objects
+ * at once.
  *
  * Paper: A. Matveev, N. Shavit, P. Felber, P. Marlier, "Read-Log-Update: A Lightweight
- * Synchronization Mechanism for Concurrent Programming" (SOSP 2015). The sections below are its
- * sections. structures/docs/rlu.md has a tutorial, and says what is different here.
+ * Synchronization Mechanism for Concurrent Programming" (SOSP 2015). Section numbers below
+ * are the paper's. structures/docs/rlu.md has a tutorial, and says what differs from the paper.
  *
  * An object is memory from lockswap_rlu_alloc(). A thread reads objects in a section, between
  * lockswap_rlu_reader_lock() and lockswap_rlu_reader_unlock(). A section sees all objects as they
