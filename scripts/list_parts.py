@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.parser import Parser
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -95,17 +96,24 @@ def built_with(folder: Path) -> Iterator[Component]:
                 )
 
 
+def newest_version() -> tuple[str, datetime]:
+    """With its date. A wheel is also built where there is no dpkg-parsechangelog."""
+    text = (ROOT / "debian/changelog").read_text(encoding="utf-8")
+    version = re.match(r"lockswap \((\S+)\)", text)[1]
+    return version, parsedate_to_datetime(re.search(r"^ -- .*>  (.*)$", text, re.MULTILINE)[1]).astimezone(UTC)
+
+
 def bill(folder: Path) -> Bom:
     packages = [deb(file) for file in sorted(folder.glob("*.deb"))]
     packages += [wheel(file) for file in sorted(folder.glob("*.whl"))]
     if not packages:
-        sys.exit(f"list_parts.py: there is no package in {folder}: run ./run.sh package")
+        sys.exit(f"list_parts.py: there is no package in {folder}: run ./run.sh package or ./run.sh wheel")
     bom = Bom()
-    version = output("dpkg-parsechangelog", "-SVersion").strip()
+    version, released = newest_version()
     bom.metadata.component = Component(
         type=ComponentType.APPLICATION, name="lockswap", version=version, bom_ref="lockswap", licenses=[MIT]
     )
-    bom.metadata.timestamp = datetime.fromtimestamp(int(output("dpkg-parsechangelog", "-STimestamp")), UTC)
+    bom.metadata.timestamp = released
     all_ours = [ours for ours, _ in packages]
     by_name = {(ours.purl.type, ours.name): ours for ours in all_ours}
     parts: dict[str, Component] = {}  # by the item that asks for it

@@ -24,6 +24,7 @@ declare -A PURPOSES=(
   [programs]='for tests with programs'
   [machines]='for tests on emulated machines'
   [glibc]='for tests on other glibcs'
+  [containers]='for tests in containers'
   [aarch64]='for tests of the aarch64 build'
   [check]='for second opinions'
   [packages]='to make packages'
@@ -98,6 +99,11 @@ PACKAGES_machines=( # emulated, for ./run.sh test --full
   'qemu-system-x86 program:qemu-system-x86_64'
 )
 PACKAGES_glibc=('debootstrap program:debootstrap') # for ./run.sh test --glibc and --full
+PACKAGES_containers=( # for ./run.sh test --full: the recipes for Docker and Kubernetes
+  'podman program:podman'
+  'runc program:runc'           # starts containers, also where cgroups are of the first version
+  'catatonit program:catatonit' # the first process of a pod
+)
 PACKAGES_aarch64=( # cross-built and emulated, for ./run.sh test --aarch64
   'g++-aarch64-linux-gnu program:aarch64-linux-gnu-g++'
   googletest # the source

@@ -187,7 +187,7 @@ run_full_tests() {
   keep_bytecode
   trap print_parts EXIT
   begin packages
-  need_packages "${BUILD_GROUPS[@]}" lint tests workloads glibc
+  need_packages "${BUILD_GROUPS[@]}" lint tests workloads glibc containers
   must_have compiler python benchmarks gtest
   finish "$(packages_result "${!MISSING[@]}")"
   begin build

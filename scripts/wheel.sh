@@ -30,7 +30,7 @@ check_wheel() {
   fi
 }
 
-# build_wheel [FOLDER]: into build/dist, or into this folder, with its checksum.
+# build_wheel [FOLDER]: into build/dist, or into this folder, with its checksum and a list of its parts.
 build_wheel() {
   local folder=${1:-$BUILD/dist} wheel
   need_packages compiler python probes
@@ -43,5 +43,6 @@ build_wheel() {
   wheel=$(cd "$folder" && ls lockswap-*.whl)
   check_wheel "$folder/$wheel"
   (cd "$folder" && sha256sum "$wheel" >"$wheel.sha256")
+  "$BUILD/venv/bin/python" scripts/list_parts.py "$folder" || return 1
   say "$folder/$wheel: $(($(stat -c %s "$folder/$wheel") / 1000)) kB"
 }

@@ -221,6 +221,13 @@ def test_the_list_of_the_pages_has_each_paper() -> None:
         assert str(paper.year) in line and paper.people[0][1].lower() in line, paper.title
 
 
+def test_each_paper_has_its_doi_but_for_those_of_usenix_and_reports() -> None:
+    for paper in PAPERS:
+        assert bool(paper.doi) != (paper.kind == "report" or paper.place.startswith("USENIX")), paper.title
+    quoted = citation.text(PAPERS)
+    assert all(f'doi: "{paper.doi}"' in quoted for paper in PAPERS if paper.doi)
+
+
 def test_pins_have_what_the_extra_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert any(one.startswith(tables.NAME) for one in project["optional-dependencies"]["parquet"])

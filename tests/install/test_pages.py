@@ -41,6 +41,15 @@ def patterns(cells: list[list[str]]) -> list[str]:
     return [name.removesuffix("L") + "*" if name.endswith("-L") else name for row in cells for name in names(row[0])]
 
 
+def test_the_tested_versions_of_python_packages_are_from_the_oldest_asked_for_to_the_pinned() -> None:
+    page = (ROOT / "docs/installing.md").read_text()
+    (said,) = re.findall(r"^The command is tested with (.*)\.$", page, re.MULTILINE)
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    pins = dict(re.findall(r"^([\w-]+)==(\S+)$", (ROOT / "harness/requirements.txt").read_text().lower(), re.MULTILINE))
+    oldest = [item.split(">=") for item in asked]
+    assert re.split(r", | and ", said) == [f"{name} {version} to {pins[name]}" for name, version in oldest]
+
+
 @pytest.mark.parametrize(("heading", "kind"), [("## Reader-writer locks", "rwlocks"), ("## Mutexes", "mutexes")])
 def test_the_tables_of_locks_have_each_lock(registry: dict, heading: str, kind: str) -> None:
     there = [lock["name"] for lock in registry[kind]]

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,6 +85,16 @@ def test_the_wheel_is_small_and_its_checksum_is_right(wheel: Path) -> None:
     assert wheel.stat().st_size <= MOST_BYTES
     said = Path(f"{wheel}.sha256").read_text().split()
     assert said == [hashlib.sha256(wheel.read_bytes()).hexdigest(), wheel.name]
+
+
+def test_the_list_of_parts_beside_it_has_the_wheel_and_what_it_needs(wheel: Path) -> None:
+    (file,) = wheel.parent.glob("*.cdx.json")
+    listed = json.loads(file.read_text())
+    parts = {part["bom-ref"]: part for part in listed["components"]}
+    assert parts[wheel.name]["hashes"][0]["content"] == hashlib.sha256(wheel.read_bytes()).hexdigest()
+    (needs,) = (row["dependsOn"] for row in listed["dependencies"] if row["ref"] == wheel.name)
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert {f"pypi {item}" for item in asked} <= set(needs) <= set(parts)
 
 
 def test_the_tag_names_the_oldest_glibc(wheel: Path) -> None:

@@ -17,9 +17,9 @@ ROOTS = (ROOT / "build").resolve() / "roots"
 # What differs between two systems that have the same packages.
 VOLATILE = ("var/cache", "var/lib/apt", "var/lib/dpkg", "var/log", "tmp", "root/.cache", "proc", "dev", "sys", "run")
 
-# The parent's mounts stay as they are, and all that runs in there ends with it.
+# The parent's mounts stay as they are, and all that runs in there ends with it. /dev has mounts of its own: terminals.
 _ENTER = """
-mount --bind /dev "$0/dev" && mount -t proc proc "$0/proc" && mount -t sysfs sysfs "$0/sys" &&
+mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && mount -t sysfs sysfs "$0/sys" &&
 mount --bind "$1" "$0/var/cache/apt/archives" && exec chroot "$0" /bin/sh -ec "$2"
 """
 ENVIRONMENT = {

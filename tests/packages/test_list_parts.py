@@ -11,10 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = "dpkg-deb", "dpkg-parsechangelog"
-pytestmark = pytest.mark.skipif(
-    any(not shutil.which(program) for program in NEEDED), reason=f"not all of {', '.join(NEEDED)} are installed"
-)
+pytestmark = pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="dpkg-deb is not installed")
 CONTROLS = {
     "liblockswap1": "Depends: libc6 (>= 2.34)",
     "lockswap": "Depends: liblockswap1 (= 0.2.0), python3-click (>= 8.1.3), libdw1t64 | libdw1",

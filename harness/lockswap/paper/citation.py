@@ -76,7 +76,8 @@ def _reference(paper: Paper) -> dict[str, Any]:
         "report": {"institution": {"name": paper.place}},
         "conference-paper": {"collection-title": f"{paper.place} {paper.year}"},
     }[paper.kind]
-    return {"type": paper.kind, "authors": people, "title": paper.title, "year": paper.year, **where}
+    doi = {"doi": paper.doi} if paper.doi else {}
+    return {"type": paper.kind, "authors": people, "title": paper.title, "year": paper.year, **where, **doi}
 
 
 def _yaml(data: Mapping[str, Any], indent: str = "") -> Iterator[str]:

@@ -24,6 +24,7 @@ class Paper:
     place: str  # a journal with its volume, or a conference
     year: int
     kind: str = "conference-paper"  # of the Citation File Format
+    doi: str = ""  # USENIX and reports have none
 
 
 _ANDERSON, _DICE, _KOGAN = ("James H.", "Anderson"), ("Dave", "Dice"), ("Alex", "Kogan")
@@ -38,6 +39,7 @@ PAPERS = (
         "Real-Time Systems 46",
         2010,
         "article",
+        doi="10.1007/s11241-010-9097-2",
     ),
     Paper(
         "Dice and Kogan 2019",
@@ -52,6 +54,7 @@ PAPERS = (
         "NUMA-aware reader-writer locks",
         "Symposium on Principles and Practice of Parallel Programming (PPoPP)",
         2013,
+        doi="10.1145/2442516.2442532",
     ),
     Paper(
         "Dice, Marathe and Shavit 2012",
@@ -59,6 +62,7 @@ PAPERS = (
         "Lock cohorting: a general technique for designing NUMA locks",
         "Symposium on Principles and Practice of Parallel Programming (PPoPP)",
         2012,
+        doi="10.1145/2145816.2145848",
     ),
     Paper(
         "Matveev and others 2015",
@@ -66,6 +70,7 @@ PAPERS = (
         "Read-log-update: a lightweight synchronization mechanism for concurrent programming",
         "Symposium on Operating Systems Principles (SOSP)",
         2015,
+        doi="10.1145/2815400.2815406",
     ),
     Paper(
         "Desnoyers and others 2012",
@@ -80,6 +85,7 @@ PAPERS = (
         "IEEE Transactions on Parallel and Distributed Systems (TPDS)",
         2012,
         "article",
+        doi="10.1109/TPDS.2011.159",
     ),
     Paper(
         "Mellor-Crummey and Scott 1991",
@@ -88,6 +94,7 @@ PAPERS = (
         "ACM Transactions on Computer Systems (TOCS)",
         1991,
         "article",
+        doi="10.1145/103727.103729",
     ),
     Paper(
         "Craig 1993",
@@ -99,10 +106,11 @@ PAPERS = (
     ),
     Paper(
         "Landin and Hagersten 1994",
-        (("Anders", "Landin"), ("Erik", "Hagersten")),
+        (("Peter", "Magnusson"), ("Anders", "Landin"), ("Erik", "Hagersten")),
         "Queue locks on cache coherent multiprocessors",
         "International Parallel Processing Symposium (IPPS)",
         1994,
+        doi="10.1109/IPPS.1994.288305",
     ),
     Paper(
         "Scott and Scherer 2001",
@@ -110,6 +118,7 @@ PAPERS = (
         "Scalable queue-based spin locks with timeout",
         "Symposium on Principles and Practice of Parallel Programming (PPoPP)",
         2001,
+        doi="10.1145/379539.379566",
     ),
     Paper(
         "Kogan, Dice, Issa, EuroSys 2020",
@@ -117,6 +126,7 @@ PAPERS = (
         "Scalable Range Locks for Scalable Address Spaces and Beyond",
         "European Conference on Computer Systems (EuroSys)",
         2020,
+        doi="10.1145/3342195.3387533",
     ),
     Paper("Drepper, Futexes are tricky", (("Ulrich", "Drepper"),), "Futexes are tricky", "Red Hat", 2011, "report"),
     Paper(
@@ -125,5 +135,6 @@ PAPERS = (
         "Avoiding scalability collapse by restricting concurrency",
         "European Conference on Parallel and Distributed Computing (Euro-Par)",
         2019,
+        doi="10.48550/arXiv.1905.10818",  # the longer version
     ),
 )

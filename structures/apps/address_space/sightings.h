@@ -41,7 +41,7 @@ class Sightings {
   // There are no more values than writes, but each may be noted often.
   void shrink() {
     std::ranges::sort(all_);
-    all_.erase(std::ranges::unique(all_).begin(), all_.end());
+    all_.erase(std::unique(all_.begin(), all_.end()), all_.end());
     limit_ = std::max(limit_, 2 * all_.size());
   }
   std::array<Sighting, kPlaces> last_{};
