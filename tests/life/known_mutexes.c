@@ -4,9 +4,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <sys/wait.h>
 
 #define EXPECT(value, call)                              \
   do {                                                   \
