@@ -36,8 +36,9 @@ requires object<T>
 class embedded {
  public:
   /// Makes the object, as its default constructor does.
-  // Tells checks that it may be where an object was freed.
+  // Checks learn that it may be where an object was freed, and later that its memory may be reused.
   embedded() noexcept { detail::checked(LOCKSWAP_RLU_AT_MADE, &object_, detail::place::current()); }
+  ~embedded() { detail::checked(LOCKSWAP_RLU_AT_DISCARD, &object_, detail::place::current()); }
   embedded(const embedded&) = delete;
   embedded& operator=(const embedded&) = delete;
   /// Returns the object, which sections access as any other object.
