@@ -162,7 +162,8 @@ concept RwCore = LockCore<Core> &&
 
   // Racy snapshots, for any thread; they may be stale at once. has_readers() may be true when
   // nobody reads, but is never false while a read hold lasts. has_writer() is true while a writer
-  // holds the lock, and may be true while one has its turn and waits for readers.
+  // holds the lock, and may be true while one has its turn and waits for readers. It loads with
+  // acquire, because a thread that destroys the lock may wait by it until the writer has left.
   { glimpse.has_readers() } -> std::same_as<bool>;
   { glimpse.has_writer() } -> std::same_as<bool>;
   // Returns whether a counter is about to overflow, so that readers must be refused (POSIX's

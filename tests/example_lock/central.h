@@ -8,6 +8,7 @@
 // Fairness: none: readers that come in turn keep writers out.
 // Space: 2^30 readers.
 // Deviations: the bit for sleepers; the release that leaves nobody in takes it away and wakes all.
+// Fork: in a child nobody sleeps, and a writer that is gone loses its bit; the count stays.
 // Destroy is safe: the last access is the update of the release; a wake by address may follow.
 #pragma once
 
@@ -83,6 +84,8 @@ class Central {
     wake(word_.exchange(0, release), 0);  // release: the critical section
   }
 
+  // acquire: pairs with both releases. CONTRIBUTING.md says why it stays though `mutate` finds no
+  // failure without it.
   bool has_readers() const noexcept { return word_.load(acquire) >= kReader; }
   bool has_writer() const noexcept { return !no_writer(word_.load(acquire)); }
   bool too_many_readers() const noexcept { return word_.load(relaxed) >> 31 != 0; }

@@ -8,6 +8,7 @@
 // Fairness: none.
 // Space: no limit.
 // Deviations: the bit for sleepers; a release takes it away and wakes all.
+// Fork: in a child nobody sleeps, and a holder that is gone loses its bit.
 // Destroy is safe: the last access is the exchange of the release; a wake by address may follow.
 #pragma once
 

@@ -69,6 +69,16 @@ def edited(edits: list[dict], faults: list[dict], explored: Explored = LOCKS) ->
     return {name: SWITCH % flags + text for name, text in texts.items()}
 
 
+def does_not_compile(said: str, work: str, lock: str | None) -> str:
+    """What to do about headers with faults that the compiler refuses."""
+    place = re.compile(rf"^\S*{re.escape(Path(work).name)}/src/")
+    errors = [place.sub("", line) for line in said.splitlines() if "error:" in line][:3]
+    if errors:
+        return "planted faults: with the edits, the source does not compile:\n" + "\n".join(errors)
+    first = f"`./run.sh try {lock}`" if lock else "`ninja tests`"
+    return f"planted faults: the explorer does not link (is everything built? Run {first} first):\n{said[-1000:]}"
+
+
 def is_found(ran: subprocess.CompletedProcess[str]) -> bool:
     """A lock that takes the explorer down is found, too: by its signal."""
     return ran.returncode == 1 or ran.returncode < 0
@@ -114,7 +124,8 @@ def check(program: Path, faults: list[dict], explored: Explored) -> int:
             return judge(fault["name"], fault["says"], case, fault.get("bounds"), "found_by" in fault)
         if fault["name"] in explained:
             return True, f"LISTED  {fault['says']}"
-        return False, f"MISSED  {fault['says']}: no case finds it, and survivors.toml gives no reason"
+        hint = "; --search prints the first case that finds it" if "within" in fault else ""
+        return False, f"MISSED  {fault['says']}: it names no case, and survivors.toml gives no reason{hint}"
 
     # Without a fault the edited headers are the shipped ones.
     controls = sorted({(f["found_by"], f.get("bounds")) for f in faults if "found_by" in f}, key=str)
@@ -146,11 +157,17 @@ def main() -> int:
         sys.exit(f"structural_faults.py: {options.lock or explored.program} has no planted faults yet")
     with tempfile.TemporaryDirectory(dir=build) as work:
         write_overlay(Path(work) / "src", edited(edits, faults, explored))
-        program = Explorer(build, explored).build(Path(work) / "src", Path(work) / "explore")
+        try:
+            program = Explorer(build, explored).build(Path(work) / "src", Path(work) / "explore")
+        except subprocess.CalledProcessError as failed:
+            sys.exit(does_not_compile(failed.stderr, work, options.lock))
         if options.names:
             faults = [f for f in faults if f["name"] in options.names]
         if options.search:
-            return search(program, [f for f in faults if "within" in f])
+            sought = [f for f in faults if "within" in f]
+            if not sought:
+                sys.exit("planted faults: --search looks only for faults that have `within`, and none of these has it")
+            return search(program, sought)
         return check(program, faults, explored)
 
 

@@ -58,6 +58,15 @@ def test_the_tables_of_locks_have_each_lock(registry: dict, heading: str, kind: 
     assert [pattern for pattern in said if not any(fnmatchcase(name, pattern) for name in there)] == []
 
 
+@pytest.mark.parametrize(("prefix", "words"), [("bravo-", ""), ("bravo-asym-", r" or, for `bravo-` only,.*")])
+def test_the_sentence_on_bravo_has_each_lock_below_it(registry: dict, prefix: str, words: str) -> None:
+    """Of `or, for bravo- only, ...` the second form has nothing."""
+    said = re.search(r"^In `bravo-L` and `bravo-asym-L`, `L` is (.*)$", LOCKS, re.MULTILINE)
+    assert said
+    there = {lock["under"] for lock in registry["rwlocks"] if lock["name"] == f"{prefix}{lock.get('under')}"}
+    assert set(re.findall(r"`([^`]+)`", re.sub(words, "", said[1]) if words else said[1])) - {"bravo-"} == there
+
+
 def test_the_table_of_variables_has_each_variable_with_its_range_and_default(registry: dict) -> None:
     said = {names(row[0])[0]: row for row in rows(section(LOCKS, "## Variables"))}
     assert sorted(said) == sorted(option["name"] for option in registry["config"])
