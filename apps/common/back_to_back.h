@@ -62,11 +62,7 @@ class alignas(128) BackToBack {
       due_ += share_;
       if (due_ >= kWhole) {
         due_ -= kWhole;
-        watch.write([&] { lock.lock(seat); });
-        guarded_.begin_write();
-        labour_.inside();
-        guarded_.end_write();
-        lock.unlock(seat);
+        guarded_.alone(watch, seat, [&] { labour_.inside(); });
         ++writes;
       } else {
         watch.read([&] { lock.lock_shared(seat); });
@@ -110,14 +106,8 @@ class alignas(128) BackToBackAlone {
 
   template <class Watch>
   void work(Watch& watch, const std::atomic<bool>& stop) {
-    Lock& lock = guarded_.lock;
-    typename Lock::Seat& seat = *seat_;
     for (int i = 0; i < kPairsOfBatch && !ends_early<Lock>(stop); ++i) {
-      watch.write([&] { lock.lock(seat); });
-      guarded_.begin_write();
-      labour_.inside();
-      guarded_.end_write();
-      lock.unlock(seat);
+      guarded_.alone(watch, *seat_, [&] { labour_.inside(); });
       ++writes;
       labour_.outside();
     }

@@ -27,22 +27,12 @@ class alignas(128) ReadersAndWriters {
   template <class Watch>
   void work(Watch& watch, const std::atomic<bool>& stop) {
     constexpr int kBatch = 16;
-    Lock& lock = guarded_.lock;
-    typename Lock::Seat& seat = *seat_;
     for (int i = 0; i < kBatch && !ends_early<Lock>(stop); ++i) {
       if (decide_.with_share(write_share_)) {
-        watch.write([&] { lock.lock(seat); });
-        guarded_.begin_write();
-        advance(10);
-        guarded_.end_write();
-        lock.unlock(seat);
+        guarded_.alone(watch, *seat_, [&] { advance(10); });
         ++writes;
       } else {
-        watch.read([&] { lock.lock_shared(seat); });
-        guarded_.check();
-        advance(10);
-        guarded_.check();
-        lock.unlock_shared(seat);
+        guarded_.together(watch, *seat_, [&] { advance(10); });
         ++reads;
       }
       advance(decide_.below(200));

@@ -62,22 +62,12 @@ class alignas(128) Torturer {
 
   template <class Watch>
   void work(Watch& watch, const std::atomic<bool>&) {
-    Lock& lock = guarded_.lock;
-    typename Lock::Seat& seat = *seat_;
     if (writer) {
-      watch.write([&] { lock.lock(seat); });
-      guarded_.begin_write();
-      hold_for(next_hold());
-      guarded_.end_write();
+      guarded_.alone(watch, *seat_, [&] { hold_for(next_hold()); });
       ++writes;
-      lock.unlock(seat);
     } else {
-      watch.read([&] { lock.lock_shared(seat); });
-      guarded_.check();
-      hold_for(next_hold());
-      guarded_.check();
+      guarded_.together(watch, *seat_, [&] { hold_for(next_hold()); });
       ++reads;
-      lock.unlock_shared(seat);
     }
   }
 

@@ -72,16 +72,10 @@ class alignas(128) CacheUser {
   template <class Watch>
   void work(Watch& watch, const std::atomic<bool>& stop) {
     constexpr int kBatch = 32;
-    Lock& lock = guarded_.lock;
-    typename Lock::Seat& seat = *seat_;
     for (int i = 0; i < kBatch && !bench::ends_early<Lock>(stop); ++i) {
       // Small keys are asked for more often.
       const std::uint32_t key = random_.below(random_.below(keys_) + 1);
-      watch.write([&] { lock.lock(seat); });
-      guarded_.begin_write();
-      bench::keep(cache_.touch(key));
-      guarded_.end_write();
-      lock.unlock(seat);
+      guarded_.alone(watch, *seat_, [&] { bench::keep(cache_.touch(key)); });
       ++writes;
       labour_.outside();
     }

@@ -68,23 +68,15 @@ class alignas(128) MapUser {
   template <class Watch>
   void work(Watch& watch, const std::atomic<bool>& stop) {
     constexpr int kBatch = 32;
-    Lock& lock = guarded_.lock;
-    typename Lock::Seat& seat = *seat_;
     for (int i = 0; i < kBatch && !bench::ends_early<Lock>(stop); ++i) {
       const std::uint32_t key = random_.below(map_.keys());
       if (random_.with_share(write_share_)) {
-        watch.write([&] { lock.lock(seat); });
-        guarded_.begin_write();
-        map_.change(key);
-        guarded_.end_write();
-        lock.unlock(seat);
+        guarded_.alone(watch, *seat_, [&] { map_.change(key); });
         ++writes;
       } else {
-        watch.read([&] { lock.lock_shared(seat); });
-        guarded_.check();
-        if (!map_.look_up(key)) bench::wrong_result("a key of the map has another one's value");
-        guarded_.check();
-        lock.unlock_shared(seat);
+        guarded_.together(watch, *seat_, [&] {
+          if (!map_.look_up(key)) bench::wrong_result("a key of the map has another one's value");
+        });
         ++reads;
       }
       labour_.outside();

@@ -11,7 +11,6 @@
 #include "platform/memory.h"
 #include "platform/native.h"
 #include "range/concept.h"
-#include "range/node.h"
 #include "range/request.h"
 #include "range/segments.h"
 #include "range/stages.h"
@@ -26,14 +25,15 @@ class RangeNodeOps {
   static constexpr bool kFastPath = FastRangeLock<Lock>;
 
   static Lock& lock(RangeFrame& f) noexcept { return *reinterpret_cast<Lock*>(f.state); }
-  // A handle's `node` is the node's address plus its turn, modulo kRangeTurns.
-  static_assert(alignof(Node) == kRangeTurns);
+  // A handle's `node` is the node's address plus its turn, modulo this, so that a copy of a handle
+  // that was released can be told apart. The bits below the alignment have room for it.
+  static constexpr std::uint32_t kTurns = alignof(Node);
   static Node* node(const RangeHandle& h) noexcept {
     return reinterpret_cast<Node*>(reinterpret_cast<std::uintptr_t>(h.node) &
-                                   -std::uintptr_t{kRangeTurns});
+                                   -std::uintptr_t{kTurns});
   }
   static RangeHandle handle_of(Node& n, RangeFrame& f) noexcept {
-    return {reinterpret_cast<std::byte*>(&n) + n.turn % kRangeTurns, &f};
+    return {reinterpret_cast<std::byte*>(&n) + n.turn % kTurns, &f};
   }
   static RangeHandle handle_if_any(Node* n, RangeFrame& f) noexcept {
     return n == nullptr ? RangeHandle{nullptr, &f} : handle_of(*n, f);
@@ -42,7 +42,7 @@ class RangeNodeOps {
   static int refuse(const RangeHandle& h, const Node* n) noexcept {
     if (!Lock::is_mine(n)) [[unlikely]]
       return EPERM;
-    return (reinterpret_cast<std::uintptr_t>(h.node) ^ n->turn) % kRangeTurns == 0 ? 0 : EINVAL;
+    return (reinterpret_cast<std::uintptr_t>(h.node) ^ n->turn) % kTurns == 0 ? 0 : EINVAL;
   }
   // relaxed: a bound lock never changes its kind.
   static RangeOptions options(const RangeFrame& f) noexcept {

@@ -34,12 +34,8 @@ std::uint64_t of(const Node* n) noexcept {
 }
 }  // namespace link
 
-// A handle has its node's turn, modulo this, next to the node's address, so that a copy of a handle
-// that was released can be told apart.
-inline constexpr std::uint32_t kRangeTurns = 64;
-
 template <Platform P>
-struct alignas(kRangeTurns) RangeNode {
+struct alignas(64) RangeNode {
   typename P::template atomic<std::uint64_t> next{};  // a link
   // The owner writes these before the node is in a list. They stay constant until the node has been
   // removed and every walk that may have met it has ended.

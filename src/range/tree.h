@@ -34,7 +34,6 @@
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "range/interval_tree.h"
-#include "range/node.h"
 #include "range/request.h"
 #include "range/spin_lock.h"
 #include "reclaim/pools.h"
@@ -43,7 +42,7 @@
 namespace lockswap {
 
 template <Platform P>
-struct alignas(kRangeTurns) RangeTreeNode : IntervalTreeLinks<RangeTreeNode<P>> {
+struct alignas(64) RangeTreeNode : IntervalTreeLinks<RangeTreeNode<P>> {
   // kOne for each range in the way, plus kSleepers.
   typename P::template atomic<std::uint32_t> blocked{};
   bool shared = false;

@@ -103,7 +103,7 @@ void print_common(const Info& lock, const lockswap::Config& config,
   field("source", lock.info.source);
   field_of("fairness", [&](lockswap::Text& text) { put_fairness(text, lock); });
   number("footprint_bytes", footprint_of(lock, config));
-  flag("chooses", lock.chosen != nullptr);
+  field_or_null("chosen", lock.chosen != nullptr ? lock.chosen(config) : nullptr);
   flag("passes_through", lock.passes_through());
   flag("hands_off", lock.hands_off());
   flag("takes_back", lock.info.takes_back);

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include <lockswap/bonsai.hpp>  // quiescence.hpp, and rcu_synchronize
+#include <lockswap/quiescence.hpp>
 
 struct configuration {
   int width, height;

@@ -26,7 +26,7 @@ def listed(registry: Path) -> dict[str, dict]:
     """The rows of all locks that are not chosen by others, of mutexes with `mutex:` before the name."""
     found = json.loads(subprocess.run([registry], check=True, capture_output=True, text=True).stdout)
     kinds = (("", found["rwlocks"]), ("mutex:", found["mutexes"]))
-    return {kind + row["name"]: row for kind, rows in kinds for row in rows if not row["chooses"]}
+    return {kind + row["name"]: row for kind, rows in kinds for row in rows if not row["chosen"]}
 
 
 def bounds(registry: Path) -> dict[str, int]:

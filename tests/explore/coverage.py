@@ -19,7 +19,7 @@ def explored_elsewhere(row: dict) -> str:
     """Why there is nothing to explore under this name, if so."""
     if row["passes_through"]:
         return "glibc's own functions, passed through"
-    if row["chooses"]:
+    if row["chosen"]:
         return "one of the others"
     same = row.get("same_code_as")
     return f"see mutex/{same}" if same else ""

@@ -33,10 +33,7 @@ listed = json.loads(subprocess.run(under.registry, check=True, capture_output=Tr
 def ours(rows: list[dict]) -> dict[str, dict]:
     """Those that are not glibc's own, by name."""
     glibcs = {row["name"] for row in rows if row["passes_through"]}
-    stand_for = {
-        row["name"]: row["summary"].rpartition("; here ")[2] if row["chooses"] else row["name"] for row in rows
-    }
-    return {row["name"]: row for row in rows if stand_for[row["name"]] not in glibcs}
+    return {row["name"]: row for row in rows if (row["chosen"] or row["name"]) not in glibcs}
 
 
 RWLOCKS, MUTEXES = ours(listed["rwlocks"]), ours(listed["mutexes"])

@@ -39,7 +39,7 @@ class Under:
             lock["name"] for lock in listed["rwlocks"] if lock["asymmetric"] and lock["under"] == self.plain
         )
         # Not auto, which is one of the others.
-        mutexes = [lock for lock in listed["mutexes"] if not lock["chooses"]]
+        mutexes = [lock for lock in listed["mutexes"] if not lock["chosen"]]
         self.mutexes = [f"mutex:{lock['name']}" for lock in mutexes]
         self.aliases = {mutex["name"]: mutex["aliases"] for mutex in mutexes}
         # The code behind the lock's name as a mutex, which has queue nodes.
@@ -77,8 +77,8 @@ class Under:
         """What the registry says that `auto` takes on such a machine."""
         environment = os.environ | {"LOCKSWAP_TOPOLOGY": topology}
         out = subprocess.run(self.registry, check=True, capture_output=True, text=True, env=environment).stdout
-        (row,) = (row for row in json.loads(out)["mutexes"] if row["chooses"])
-        return row["summary"].rpartition("; here ")[2]
+        (chosen,) = (row["chosen"] for row in json.loads(out)["mutexes"] if row["chosen"])
+        return chosen
 
     def run_well(self, *command: object, **how: object) -> subprocess.CompletedProcess[str]:
         result = self.run(*command, **how)

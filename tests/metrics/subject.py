@@ -20,7 +20,7 @@ from lockswap.metrics.record import Counts, Record  # noqa: E402
 
 LISTED = json.loads(subprocess.run([BUILD / "bin/lockswap-registry"], capture_output=True, check=True).stdout)
 RWLOCKS, MUTEXES = (
-    [row["name"] for row in LISTED[kind] if not row["passes_through"] and not row["chooses"]]
+    [row["name"] for row in LISTED[kind] if not row["passes_through"] and not row["chosen"]]
     for kind in ("rwlocks", "mutexes")
 )
 WAITS = 5  # of each that subject.c makes wait

@@ -148,66 +148,49 @@ TEST(Scheduler, ThreadsThatYieldLetTheOthersRun) {
   EXPECT_LT(end / 60, 10'000);
 }
 
-TEST(Scheduler, ASleeperWhoseTimeIsOverWaitsForAProcessor) {
+// What a thread finds that sleeps with a deadline of 10 us, beside one that works and may wake it.
+struct Slept {
+  Parked how;
+  double until;
+  std::uint32_t woken;  // how many the other one woke
+};
+Slept sleep_beside(int processors, double work_ns, bool wakes) {
   static Word word;
-  Parked how = Parked::woken;
-  double at = 0;
+  Slept found{};
   machine.run(
-      machine_with(1), 2, 1e9, [] { word.v.store(0, relaxed); },
+      machine_with(processors), 2, 1e9, [] { word.v.store(0, relaxed); },
       [&](int i) {
         if (i == 0) {
           const Deadline soon = Modelled::deadline_in(10'000);
-          how = Modelled::park(word.v, 0, 1, &soon);
-          at = machine.now();
+          found.how = Modelled::park(word.v, 0, 1, &soon);
+          found.until = machine.now();
           return;
         }
-        machine.work(60'000);
+        machine.work(work_ns);
+        if (wakes) found.woken = Modelled::unpark(&word.v, 1);
       });
-  EXPECT_EQ(how, Parked::timed_out);
-  EXPECT_GT(at, 60'000);
+  return found;
+}
+
+TEST(Scheduler, ASleeperWhoseTimeIsOverWaitsForAProcessor) {
+  const Slept found = sleep_beside(1, 60'000, false);
+  EXPECT_EQ(found.how, Parked::timed_out);
+  EXPECT_GT(found.until, 60'000);
 }
 
 // A wake-up is no other thread's then: the caller counts on it.
 TEST(Scheduler, AWakeUpReachesASleeperWhoseTimeIsOverButThatDoesNotRunYet) {
-  static Word word;
-  Parked how = Parked::timed_out;
-  std::uint32_t woke = 0;
-  machine.run(
-      machine_with(1), 2, 1e9, [] { word.v.store(0, relaxed); },
-      [&](int i) {
-        if (i == 0) {
-          const Deadline soon = Modelled::deadline_in(10'000);
-          how = Modelled::park(word.v, 0, 1, &soon);
-          return;
-        }
-        machine.work(60'000);
-        woke = Modelled::unpark(&word.v, 1);
-      });
-  EXPECT_EQ(woke, 1u);
-  EXPECT_EQ(how, Parked::woken);
+  const Slept found = sleep_beside(1, 60'000, true);
+  EXPECT_EQ(found.woken, 1u);
+  EXPECT_EQ(found.how, Parked::woken);
 }
 
 // Nor is it lost if the deadline passes while the sleeper is still on its way.
 TEST(Scheduler, AWakeUpJustBeforeTheDeadlineIsReported) {
-  static Word word;
-  Parked how = Parked::timed_out;
-  std::uint32_t woke = 0;
-  double at = 0;
-  machine.run(
-      machine_with(2), 2, 1e9, [] { word.v.store(0, relaxed); },
-      [&](int i) {
-        if (i == 0) {
-          const Deadline soon = Modelled::deadline_in(10'000);
-          how = Modelled::park(word.v, 0, 1, &soon);
-          at = machine.now();
-          return;
-        }
-        machine.work(9'000);
-        woke = Modelled::unpark(&word.v, 1);
-      });
-  EXPECT_EQ(woke, 1u);
-  EXPECT_EQ(how, Parked::woken);
-  EXPECT_GT(at, 13'000);  // it takes 4,000 to wake up
+  const Slept found = sleep_beside(2, 9'000, true);
+  EXPECT_EQ(found.woken, 1u);
+  EXPECT_EQ(found.how, Parked::woken);
+  EXPECT_GT(found.until, 13'000);  // it takes 4,000 to wake up
 }
 
 TEST(Scheduler, NobodyTakesTurnsWithoutNeed) {

@@ -64,7 +64,7 @@ def test_what_has_the_same_code_has_the_same_advice():
     locks = [
         Lock("plain"),
         Lock("other", same_code_as="plain"),
-        Lock("best", summary="our choice; here over-plain"),
+        Lock("best", chosen="over-plain"),
         Lock("over-plain", compared_by_default=False),
         Lock("over-other"),
         Lock("gone"),

@@ -29,10 +29,10 @@ READER = BUILD / "bin/lockswap-profile-read"
 LISTED = json.loads(subprocess.run([BUILD / "bin/lockswap-registry"], capture_output=True, check=True).stdout)
 # glibc's own; and the first and the last one of ours, which are as unlike as any.
 FIRST, LAST = (
-    [row["name"] for row in LISTED[kind] if not row["passes_through"] and not row["chooses"]][n]
+    [row["name"] for row in LISTED[kind] if not row["passes_through"] and not row["chosen"]][n]
     for kind, n in (("rwlocks", 0), ("rwlocks", -1))
 )
-MUTEX = next(row["name"] for row in LISTED["mutexes"] if not row["passes_through"] and not row["chooses"])
+MUTEX = next(row["name"] for row in LISTED["mutexes"] if not row["passes_through"] and not row["chosen"])
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -24,14 +24,14 @@ from pathlib import Path
 
 library, registry, folder = (Path(a).resolve() for a in sys.argv[1:4])
 LISTED = json.loads(subprocess.run([registry], check=True, capture_output=True, text=True).stdout)
-ROWS = {row["name"]: row for row in LISTED["rwlocks"] if not row["chooses"]}
+ROWS = {row["name"]: row for row in LISTED["rwlocks"] if not row["chosen"]}
 LOCKS = tuple(ROWS)
 PASSED_THROUGH = tuple(lock for lock in LOCKS if ROWS[lock]["passes_through"])
 ASYMMETRIC = tuple(lock for lock in LOCKS if ROWS[lock]["asymmetric"])
 BIASED = tuple(lock for lock in LOCKS if ROWS[lock]["biased"])
 # Where one lock does: a plain one, and BRAVO over it.
 PLAIN, BRAVO = next((ROWS[lock]["under"], lock) for lock in BIASED if ROWS[lock]["compared_by_default"])
-NO_RWLOCK = next(m["name"] for m in LISTED["mutexes"] if m["name"] not in LOCKS and not m["chooses"])
+NO_RWLOCK = next(m["name"] for m in LISTED["mutexes"] if m["name"] not in LOCKS and not m["chosen"])
 
 
 class Skip(Exception):
@@ -115,8 +115,8 @@ def test_auto_says_what_it_took() -> None:
     taken = set()
     for topology in ("1x1x1", "1x8x2", "2x8x2"):  # how many nodes there are makes no difference
         listed = json.loads(run([registry], preload="", TOPOLOGY=topology).stdout)["rwlocks"]
-        summary, _, lock = next(row["summary"].rpartition("; here ") for row in listed if row["chooses"])
-        why = summary.rpartition("; ")[2]
+        summary, lock = next((row["summary"], row["chosen"]) for row in listed if row["chosen"])
+        why = summary.removesuffix(f"; here {lock}").rpartition("; ")[2]
         need(re.fullmatch(r"the process may use \d+ processors?", why) is not None, f"{topology}: {summary!r}")
         taken.add(lock)
         chosen = {"RWLOCK": "AUTO", "TOPOLOGY": topology}

@@ -26,6 +26,7 @@ class Lock:
     passes_through: bool = False  # every call goes on to glibc
     compared_by_default: bool = False
     same_code_as: str | None = None  # another lock, of which this is only a name
+    chosen: str | None = None  # the lock that this name, such as auto, stands for here
 
     @classmethod
     def read(cls, lock: dict) -> "Lock":
@@ -42,6 +43,7 @@ class Lock:
             passes_through=lock.get("passes_through", lock["name"] == PTHREAD),
             compared_by_default=lock.get("compared_by_default", False),
             same_code_as=lock.get("same_code_as"),
+            chosen=lock.get("chosen"),
         )
 
 

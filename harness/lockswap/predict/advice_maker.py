@@ -6,7 +6,6 @@ python -m lockswap.predict.advice_maker tables
 """
 
 import csv
-import re
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -23,8 +22,6 @@ SHARES = {"rwlock": (0.0001, 0.01), "mutex": (1.0,)}
 THREADS = (2, 4, 8, 16, 36, 72)
 # A lock over another one, such as BRAVO, may take some milliseconds until it is what it will be (docs/predict.md).
 DRAWS, VIRTUAL_MS, VIRTUAL_MS_OVER_OTHERS = 12, 2.0, 10.0
-# What a lock that stands for another one says of itself; `lockswap list` shows it, too.
-_STANDS_FOR = re.compile(r"; here (\S+)$")
 
 
 def first_of_all(faster: str, points: Sequence[Point], than: str) -> int | None:
@@ -53,8 +50,7 @@ def over_others(locks: Sequence[Lock]) -> set[str]:
 
 
 def _code(lock: Lock) -> str:
-    stands_for = _STANDS_FOR.search(lock.summary)
-    return lock.same_code_as or (stands_for[1] if stands_for else lock.name)
+    return lock.same_code_as or lock.chosen or lock.name
 
 
 def make(paths: Paths, draws: int) -> list[Advice]:

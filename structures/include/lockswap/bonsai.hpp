@@ -50,25 +50,6 @@
 
 namespace lockswap {
 
-/// A grace-period domain, such as lockswap::quiescence or lockswap::urcu_domain. During a thread's
-/// `section`, nothing that it finds is freed. A `period` covers what was removed before close().
-/// is_over() never waits. wait() does, and must not be called in a section.
-template <class D>
-concept rcu_domain = requires(D& d, typename D::reader& r, typename D::period& p) {
-  typename D::section;
-  requires std::constructible_from<typename D::section, typename D::reader&>;
-  { d.close() } -> std::same_as<typename D::period>;
-  { d.is_over(p) } -> std::same_as<bool>;
-  d.wait(p);
-};
-
-/// C++26's name: waits for all sections that have begun. Must not be called in a section.
-template <rcu_domain D>
-void rcu_synchronize(D& domain) {
-  auto period = domain.close();
-  domain.wait(period);
-}
-
 /// What an update copies: the whole path from the change up to the root, or only the nodes that a
 /// rotation moves, which is the paper's optimisation (section 3.3) and makes fewer nodes.
 enum class copies : std::uint8_t { path, rotations };

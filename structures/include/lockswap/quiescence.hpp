@@ -28,6 +28,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -36,6 +37,25 @@
 #include "lockswap/machine.hpp"
 
 namespace lockswap {
+
+/// A grace-period domain, such as lockswap::quiescence or lockswap::urcu_domain. During a thread's
+/// `section`, nothing that it finds is freed. A `period` covers what was removed before close().
+/// is_over() never waits. wait() does, and must not be called in a section.
+template <class D>
+concept rcu_domain = requires(D& d, typename D::reader& r, typename D::period& p) {
+  typename D::section;
+  requires std::constructible_from<typename D::section, typename D::reader&>;
+  { d.close() } -> std::same_as<typename D::period>;
+  { d.is_over(p) } -> std::same_as<bool>;
+  d.wait(p);
+};
+
+/// C++26's name: waits for all sections that have begun. Must not be called in a section.
+template <rcu_domain D>
+void rcu_synchronize(D& domain) {
+  auto period = domain.close();
+  domain.wait(period);
+}
 
 /// Who runs the fences between sections and periods: the kernel, through membarrier, or each
 /// section. The kernel's fence makes sections cheaper and periods dearer.
