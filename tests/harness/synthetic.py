@@ -166,6 +166,7 @@ def plain(
     fails: dict[str, tuple[str, str]] | None = None,
     busy: int = 0,
     seed: int = 1,
+    fixed_work: bool = False,
     **about: object,
 ) -> Path:
     """A campaign whose truth is known: each workload is (name, metrics, {lock: {metric: [value a thread count]}}).
@@ -181,7 +182,9 @@ def plain(
         threads = THREADS[: max(len(values) for of in figures.values() for values in of.values())]
         mutexes = {"against": "mutex:pthread"} if "mutex:pthread" in figures else {}
         title = f"The workload {name}"
-        infos.append(workload(name, title, metrics, threads=threads, locks=list(figures), **mutexes))
+        infos.append(
+            workload(name, title, metrics, threads=threads, locks=list(figures), fixed_work=fixed_work, **mutexes)
+        )
         names += [found["name"] for found in metrics if found["name"] not in names]
     locks = list(dict.fromkeys(lock for _, _, of in workloads for lock in of))
     folder.write_campaign(

@@ -26,7 +26,7 @@ def _of_one(picture: Picture, one: WorkloadVerdict, kind: str) -> str:
     if one.kind == KEEP:
         return _kept_in_one(picture, squares, kind)
     if one.lock is None:
-        return _nothing_shown(one, kind)
+        return _nothing_shown(picture, one, kind)
     lock, square = picture.short(one.lock), squares[one.lock]
     doubt = f" Uncertain: {_doubt(one)}." if one.cautions else ""
     if one.kind == TRADE:
@@ -68,13 +68,16 @@ def _kept_in_one(picture: Picture, squares: dict[str, Square], kind: str) -> str
     return f"{keep}: none of the {len(squares)} other locks gains{also}."
 
 
-_CURE = "longer runs (--seconds), more rounds (--until 5%) or a quieter machine may show it"
+def _cure(picture: Picture) -> str:
+    fixed = all(row.workload.info["fixed_work"] for row in picture.rows)
+    longer = "more work in each run" if fixed else "longer runs (--seconds)"
+    return f"{longer}, more rounds (--until 5%) or a quieter machine may show it"
 
 
-def _nothing_shown(one: WorkloadVerdict, kind: str) -> str:
+def _nothing_shown(picture: Picture, one: WorkloadVerdict, kind: str) -> str:
     if one.brief:
         return one.brief.replace("Can't tell:", f"Can't tell{kind}:", 1)
-    return f"Can't tell{kind}: no gain is shown, and none ruled out; {_CURE}."
+    return f"Can't tell{kind}: no gain is shown, and none ruled out; {_cure(picture)}."
 
 
 def _multiple(places: tuple[Place, ...], ours: str) -> str:
@@ -101,7 +104,7 @@ def _of_many(picture: Picture, found: list[WorkloadVerdict], kind: str) -> str:
     if not taken and KEEP in kinds:
         return f"{keep.capitalize()}{kind}: no other lock is shown to be better in any of the {len(found)} workloads."
     if not taken:
-        return f"Can't tell{kind}: in none of {len(found)} workloads is a gain shown, nor ruled out; {_CURE}."
+        return f"Can't tell{kind}: in none of {len(found)} workloads is a gain shown, nor ruled out; {_cure(picture)}."
     if best := never_losing(picture):
         return _one_lock(picture, best, found, kind)
     by_lock: dict[str, list[str]] = {}
