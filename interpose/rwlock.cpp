@@ -1,4 +1,4 @@
-// The exported reader-writer lock functions: each is a probe (docs/metrics.md) and a line. The
+// The exported reader-writer lock functions: each is a probe (docs/production.md) and a line. The
 // probe comes first, where it costs nothing.
 //
 // Every name is exported at every version that glibc has it at. A program that is bound to a

@@ -32,7 +32,7 @@ BOUNDS = (
 FILES = {
     "lockswap": ("docs/installing.md", ""),
     "lockswap-compare": ("docs/results.md", ""),
-    "lockswap-profile": ("docs/profile.md", "files"),
+    "lockswap-profile": ("docs/diagnose.md", "files-of-a-profile"),
 }
 
 

@@ -26,7 +26,8 @@ constexpr Option kOptions[] = {
      "own: our condition variables, also with glibc's mutexes; pthread: glibc's; unset: those "
      "that go with the mutex"},
     {"LOCKSWAP_POLICY", "FILE or rule", "",
-     "which objects are swapped, and by what; see 'docs/policy.md'; unset: all, by the two above"},
+     "which objects are swapped, and by what; see 'docs/diagnose.md'; unset: all, by the two "
+     "above"},
     {"LOCKSWAP_WAIT", "wait policy", "park", "how to wait for a lock: spin, yield or park"},
     {"LOCKSWAP_SPIN", "0..1000000", "500",
      "upper bound on spin iterations before parking; the actual number adapts"},
@@ -53,7 +54,7 @@ constexpr Option kOptions[] = {
      "'lockswap report'"},
     {"LOCKSWAP_METRICS", "DIR", "",
      "count acquisitions and waits in files of this folder, for monitoring; read by 'lockswap "
-     "metrics', see 'docs/metrics.md'"},
+     "metrics', see 'docs/production.md'"},
     {"LOCKSWAP_METRICS_HOLDS", "0 or 1", "0",
      "1: with LOCKSWAP_METRICS, also time how long locks are held"},
     {"LOCKSWAP_RECORD", "DIR", "",
@@ -65,7 +66,7 @@ constexpr Option kOptions[] = {
      "with LOCKSWAP_RECORD, milliseconds from the start of a process to that of the recording"},
     {"LOCKSWAP_DELAY", "RULE:+5us", "",
      "lengthen each hold of the rule's locks by this time, or with 'after+5us' add it after them; "
-     "used by 'lockswap whatif', see 'docs/whatif.md'"},
+     "used by 'lockswap whatif', see 'docs/diagnose.md'"},
     {"LOCKSWAP_STRICT", "0 or 1", "0",
      "1: refuse to start if what was chosen cannot run with this glibc; 0: keep glibc's objects "
      "and "

@@ -1,5 +1,6 @@
 // Static probes (USDT) of provider `lockswap`: places at which a tracer such as bpftrace, perf or
-// gdb can attach, with the names and arguments of glibc's own probes. docs/metrics.md lists them.
+// gdb can attach, with the names and arguments of glibc's own probes. They are listed in
+// docs/production.md.
 //
 // Header: sys/sdt.h, from Debian's systemtap-sdt-dev. If it is missing at build time there are no
 //   probes, and the functions here are empty.

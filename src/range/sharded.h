@@ -3,7 +3,7 @@
 // Source: ours; the lists are those of list.h. For long lists the paper (section 4.1) suggests a
 //   skip list of ranges. That finds the place quickly, but an exclusive range must also meet each
 //   shared one that begins before it and reaches it, wherever that is
-//   (docs/algorithms/range-locks.md).
+//   (docs/range-locks.md).
 // Idea: the units are divided into segments, which share kShards lists in turn. A range has a node
 //   in the list of each segment that it touches. Two ranges that overlap have a unit in common,
 //   hence a list, in which one of them finds the other. Other ranges in that list are not in the

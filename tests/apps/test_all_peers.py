@@ -15,7 +15,7 @@ pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/tests/all-peers"
-# In docs/peers.md, behind the name and the type.
+# In docs/locks.md, behind the name and the type.
 COLUMNS = ("bytes", "thread_bytes", "sleeps", "timed", "conditions", "recursive", "any_thread")
 
 
@@ -45,7 +45,7 @@ def test_each_lock_does_each_of_its_works(program, facts):
 
 
 def test_the_page_has_the_facts(facts):
-    rows = re.findall(r"^\| `([\w-]+)` \| `([\w:]+)` \| (.*) \|$", (ROOT / "docs/peers.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `([\w-]+)` \| `([\w:]+)` \| (.*) \|$", (ROOT / "docs/locks.md").read_text(), re.MULTILINE)
     said = {(name, kind): dict(zip(COLUMNS, cells.split(" | "), strict=True)) for name, kind, cells in rows}
     for row in facts:
         expected = {column: row[column] for column in COLUMNS}

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgri
 # The benchmark's lock is in no variable of this name, so the rule meets none.
 RULES = {"read": "rwlock=ba", "write": "rwlock=ba", "mutex": "mutex=mcs"}
 OTHER_KIND = {"read": "mutex=mcs", "write": "mutex=mcs", "mutex": "rwlock=ba"}
-# Four in each of the two calls: docs/policy.md.
+# Four in each of the two calls: docs/diagnose.md.
 MOST = 8
 
 

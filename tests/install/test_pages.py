@@ -86,12 +86,13 @@ def test_the_table_of_statistics_names_what_is_printed() -> None:
     assert [name for name in counters if not re.search(rf"\b{name}\b", printed)] == []
 
 
-def test_the_page_of_peers_and_its_workloads_have_the_locks_of_the_program() -> None:
+def test_the_tables_of_peers_and_their_workloads_have_the_locks_of_the_program() -> None:
     known = re.findall(r'Known\{"([\w-]+)"', (ROOT / "apps/peers/known.h").read_text())
-    page = (ROOT / "docs/peers.md").read_text()
-    assert list(dict.fromkeys(names(row[0])[0] for row in rows(section(page, "## What you give up")))) == known
+    said = list(rows(section(LOCKS, "### What you give up")))
+    assert list(dict.fromkeys(names(row[0])[0] for row in said)) == known
     recipes = {path.stem: tomllib.loads(path.read_text()) for path in (ROOT / "apps/recipes").glob("peers-*.toml")}
-    assert set(recipes) == {names(row[0])[0] for row in rows(page)}
+    workloads = rows(section(LOCKS, "## Another library's lock instead"))
+    assert set(recipes) == {names(row[0])[0] for row in workloads}
     compared = {lock for recipe in recipes.values() for lock in recipe["peers"]["lock"]}
     assert compared == set(known) - {"std"}
 

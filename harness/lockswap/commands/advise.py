@@ -56,7 +56,7 @@ def advise_command(
     lockswap advise --server './server -p {port}' --load './load localhost:{port}' --metric 'requests/s: ([0-9.]+)'
 
     A command must end by itself and do the same work in each run. A server is started for each run, and the metric is
-    read from what the load prints. See docs/policy.md.
+    read from what the load prints. See docs/diagnose.md.
     """
     from lockswap.advise import advise, subject
     from lockswap.base.paths import Paths

@@ -24,7 +24,7 @@ def metrics_command(listen: str | None, text: bool, clean: bool, subject: str) -
     lockswap metrics /run/lockswap
     lockswap metrics --listen localhost:9464 --clean /run/lockswap
 
-    See docs/metrics.md.
+    See docs/production.md.
     """
     if listen is not None:
         if text:

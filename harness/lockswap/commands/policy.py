@@ -14,7 +14,7 @@ from lockswap.commands.options import PASS_ON, SETTINGS
     "policy", cls=Group, context_settings=SETTINGS, short_help="Swap some locks and leave the others to glibc."
 )
 def policy_group() -> None:
-    """Check a policy: rules that swap some locks of a program and leave the others to glibc. See docs/policy.md."""
+    """Check a policy: rules that swap some locks of a program and leave the others to glibc. See docs/diagnose.md."""
 
 
 @policy_group.command("check", context_settings=PASS_ON, short_help="Run a program and show what each rule matched.")

@@ -47,7 +47,7 @@ def whatif_command(command: tuple[str, ...], **chosen: object) -> int:
     lockswap whatif --metric 'ops/s: ([0-9.]+)' --budget 5m -- ./bench --threads 8
     lockswap whatif --lock cache_lock --mode read -- ./batch input
 
-    The program must end by itself and do the same work in each run. See docs/whatif.md.
+    The program must end by itself and do the same work in each run. See docs/diagnose.md.
     """
     from lockswap.base.paths import Paths
     from lockswap.whatif import whatif

@@ -4,7 +4,7 @@
     modelled.py [--machine NAME] [--draws N] [--ms N]
 
 Each cell is the median of the draws, whose constants of the machine differ; each draw compares the locks with each
-other. It needs bin/lockswap-model-variants of the build tree. structures/docs/lock-variants.md has the table.
+other. It needs bin/lockswap-model-variants of the build tree. results/notes/2026-11-bravo-variants.md has the table.
 """
 
 import argparse
