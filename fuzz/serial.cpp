@@ -400,7 +400,7 @@ bool read_schedule(const char* file) noexcept {
   const long fd =
       raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(file), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  char text[4096];
+  char text[4096] = {};
   std::uint64_t number = 0;
   std::uint32_t word[3] = {};
   unsigned words = 0;

@@ -78,13 +78,11 @@ bool read(const char* p) noexcept {
       settings.budget_ms = static_cast<std::uint32_t>(n);
     } else if (skip(p, ",serial")) {
       settings.serial = true;
-    } else if (skip(p, ",steps=") && read_name(p, log_file, sizeof log_file)) {
-      continue;
-    } else if (skip(p, ",schedule=") && read_name(p, schedule_file, sizeof schedule_file)) {
-      continue;
     } else if (skip(p, ",length=") && (n = number(p)) >= 1 && n <= 1'000'000'000) {
       settings.length = static_cast<std::uint32_t>(n);
-    } else if (skip(p, ",live=") && read_name(p, live_file, sizeof live_file)) {
+    } else if ((skip(p, ",steps=") && read_name(p, log_file, sizeof log_file)) ||
+               (skip(p, ",schedule=") && read_name(p, schedule_file, sizeof schedule_file)) ||
+               (skip(p, ",live=") && read_name(p, live_file, sizeof live_file))) {
       continue;
     } else {
       return false;

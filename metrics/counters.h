@@ -85,8 +85,8 @@ void end_lock(const void* lock) noexcept;
 void end_hold() noexcept;
 void drop_hold() noexcept;
 
-// Called at start-up. counts_holds: whether holds are timed.
-void prepare_counters(bool counts_holds) noexcept;
+// Called at start-up. with_holds: whether holds are timed.
+void prepare_counters(bool with_holds) noexcept;
 // Called in a forked child.
 void forget_thread() noexcept;
 

@@ -8,6 +8,7 @@ namespace lockswap::predict {
 
 AllOperated all_range_locks() {
   AllOperated all;
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a class template cannot stand in parentheses.
 #define RANGE_LOCK(name, Class, header) \
   add<LockedArray<Class<cost::Modelled, Spin<cost::Modelled>>>>(all, name, "range");
 #define RANGE_OF_RWLOCKS(name, Class, header)

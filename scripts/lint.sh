@@ -23,18 +23,20 @@ has_tool() {
   command -v "$1" >/dev/null || { say "skipping $1, which is not installed" && return 1; }
 }
 
+# lint_tidy [--full | FILES]: FILES is a list, a name a line; without it the changed sources.
 lint_tidy() {
-  local full=${1:-} files units
+  local names files units
   has_tool 'clang-tidy' || return 0
-  if [[ -n $full ]]; then
-    mapfile -t files < <(tracked '*.c' '*.cc' '*.cpp' '*.h' '*.hpp')
-  else
-    mapfile -t files < <(changed_sources)
-  fi
-  [[ ${#files[@]} -gt 0 ]] || return 0
+  case ${1:-} in
+    '') names=$(changed_sources) ;;
+    --full) names=$(tracked '*.c' '*.cc' '*.cpp' '*.h' '*.hpp') ;;
+    *) names=$(grep -E '\.(c|cc|cpp|h|hpp)$' <<<"$1") ;;
+  esac
+  [[ -n $names ]] || return 0
+  mapfile -t files <<<"$names"
   units=$("$BUILD/venv/bin/python" scripts/units_of.py "$BUILD" "${files[@]}") || return 1
   [[ -n $units ]] || return 0
-  nice xargs -r -d '\n' -P "$JOBS" -n 1 clang-tidy --quiet -p "$BUILD" 2>/dev/null <<<"$units"
+  nice xargs -r -d '\n' -P "$JOBS" -n 1 clang-tidy --quiet -p "$BUILD/tidy" 2>/dev/null <<<"$units"
 }
 
 lint_layers() {

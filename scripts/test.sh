@@ -216,7 +216,7 @@ run_full_tests() {
 # lint_changed FILES: the linters that such files concern.
 lint_changed() {
   local names=$1 failed=0
-  if grep -qE '\.(c|cc|cpp|h|hpp)$' <<<"$names"; then lint_format && lint_tidy || failed=1; fi
+  if grep -qE '\.(c|cc|cpp|h|hpp)$' <<<"$names"; then lint_format && lint_tidy "$names" || failed=1; fi
   if grep -qE '\.(c|cc|cpp|h|hpp|py|def)$' <<<"$names"; then lint_layers || failed=1; fi
   if grep -qE '\.py$' <<<"$names"; then lint_ruff || failed=1; fi
   if grep -qE '\.(sh|inc)$|^\.ci/|^scripts/|^packaging/|^debian/' <<<"$names"; then lint_shell || failed=1; fi

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Print translation units of a build that together contain the given files, for clang-tidy.
+"""Print translation units of a build that together contain the given files, for clang-tidy, and write BUILD/tidy, the
+commands that compile them, without the options that only gcc knows.
 
     units_of.py BUILD FILE...
 
@@ -12,6 +13,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+
+OF_GCC = re.compile(r" -f(track-macro-expansion=\d+|no-diagnostics-show-caret|no-tree-loop-distribute-patterns)\b")
 
 
 def includes(build: Path) -> dict[str, set[Path]]:
@@ -29,6 +32,8 @@ def includes(build: Path) -> dict[str, set[Path]]:
 
 def units(build: Path, files: set[Path]) -> list[Path]:
     database = json.loads((build / "compile_commands.json").read_text())
+    # Headers of C that clang doesn't take for C++.
+    database = [e for e in database if " -fpermissive " not in e["command"]]
     sources = {re.search(r" -o (\S+)", e["command"])[1]: Path(e["file"]).resolve() for e in database}
     chosen = sorted(files & set(sources.values()))
     deps = includes(build)
@@ -45,6 +50,13 @@ def units(build: Path, files: set[Path]) -> list[Path]:
     return chosen
 
 
+def write_database(build: Path) -> None:
+    (build / "tidy").mkdir(exist_ok=True)
+    commands = (build / "compile_commands.json").read_text()
+    (build / "tidy/compile_commands.json").write_text(OF_GCC.sub("", commands))
+
+
 if __name__ == "__main__":
+    write_database(Path(sys.argv[1]).resolve())
     for unit in units(Path(sys.argv[1]).resolve(), {Path(name).resolve() for name in sys.argv[2:]}):
         print(unit)

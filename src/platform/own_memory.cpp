@@ -17,6 +17,7 @@ struct [[gnu::packed, gnu::may_alias]] Word {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved.
 extern "C" {
 
 [[gnu::visibility("hidden")]] void* memcpy(void* __restrict to, const void* __restrict from,
@@ -63,3 +64,4 @@ extern "C" {
 }
 
 }  // extern "C"
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

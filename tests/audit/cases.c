@@ -17,14 +17,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#define EXPECT(value, call)                                         \
-  do {                                                              \
-    int got = (call);                                               \
-    if (got != (value)) {                                           \
-      fprintf(stderr, "line %d: %s is %d\n", __LINE__, #call, got); \
-      exit(1);                                                      \
-    }                                                               \
-  } while (0)
+#include "../expect.h"
+
 #define UNTIL(condition) \
   do {                   \
     while (!(condition)) \

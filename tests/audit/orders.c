@@ -13,14 +13,7 @@
 
 #include <sys/wait.h>
 
-#define EXPECT(value, call)                                         \
-  do {                                                              \
-    int got = (call);                                               \
-    if (got != (value)) {                                           \
-      fprintf(stderr, "line %d: %s is %d\n", __LINE__, #call, got); \
-      exit(1);                                                      \
-    }                                                               \
-  } while (0)
+#include "../expect.h"
 
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t third = PTHREAD_MUTEX_INITIALIZER, gate = PTHREAD_MUTEX_INITIALIZER;

@@ -37,14 +37,7 @@
 #include <threads.h>
 #include <unistd.h>
 
-#define EXPECT(value, call)                                               \
-  do {                                                                    \
-    const int got = (call);                                               \
-    if (got != (value)) {                                                 \
-      fprintf(stderr, "line %d: %s returned %d\n", __LINE__, #call, got); \
-      exit(1);                                                            \
-    }                                                                     \
-  } while (0)
+#include "../expect.h"
 
 enum { kLocks = 12 };
 static pthread_rwlock_t locks[kLocks];

@@ -9,13 +9,7 @@
 
 #include <sys/wait.h>
 
-#define EXPECT(value, call)                              \
-  do {                                                   \
-    if ((call) != (value)) {                             \
-      fprintf(stderr, "line %d: %s\n", __LINE__, #call); \
-      exit(1);                                           \
-    }                                                    \
-  } while (0)
+#include "../expect.h"
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;  // 1000, and one for each wait
 static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;  // 6

@@ -87,8 +87,8 @@ def test_a_table_has_a_line_for_each_lock():
         advice.Advice("mutex", "b", "y", "m", "w", 1, 2),
     ]
     assert advice.tables(found) == [
-        "| modelled: faster than `x` | 0.01 % writes | 1 % writes |\n| --- | ---: | ---: |\n| `a` | 8 | – |",
-        "| modelled: faster than `y` | 100 % writes |\n| --- | ---: |\n| `b` | 2 |",
+        "| modeled: faster than `x` | 0.01% writes | 1% writes |\n| --- | ---: | ---: |\n| `a` | 8 | – |",
+        "| modeled: faster than `y` | 100% writes |\n| --- | ---: |\n| `b` | 2 |",
     ]
 
 

@@ -6,13 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define EXPECT(value, call)                              \
-  do {                                                   \
-    if ((call) != (value)) {                             \
-      fprintf(stderr, "line %d: %s\n", __LINE__, #call); \
-      exit(1);                                           \
-    }                                                    \
-  } while (0)
+#include "../expect.h"
 
 static pthread_rwlock_t busy = PTHREAD_RWLOCK_INITIALIZER;   // 1000 reads
 static pthread_rwlock_t quiet = PTHREAD_RWLOCK_INITIALIZER;  // 7 writes

@@ -68,3 +68,11 @@ def test_a_name_that_means_no_one_lock_builds_nothing(tmp_path, text):
     assert "rw/cohort" in ran.stderr
     assert "mutex/cohort" in ran.stderr
     assert "building" not in ran.stdout
+
+
+@pytest.mark.parametrize("kind", ["rw", "mutex"])
+def test_every_lock_is_explored_stressed_and_held_to_its_contract(kind):
+    works = try_lock.works(Path("build"), try_lock.Lock(kind, "cohort", "cohort"), ["first", "second", "third"])
+    assert {work.what.split(",")[0] for work in works} == {"conformance", "exploration", "stress"}
+    explored = [word for work in works for word in work.command if word.startswith("=")]
+    assert sorted(explored) == ["=first", "=second", "=third"]

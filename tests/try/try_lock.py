@@ -82,6 +82,8 @@ def works(build: Path, lock: Lock, cases: list[str]) -> list[Work]:
             under = {"LD_PRELOAD": str(library), "LOCKSWAP_RWLOCK": lock.name, "LOCKSWAP_WAIT": wait}
             stress = [str(build / "tests/stress/rwlock_stress"), "--seconds", "1", "--threads", threads]
             todo.append(Work(f"stress, {wait}", stress, under))
+    else:
+        todo.append(Work("stress, each wait policy", [str(library.parent / "bin/mutex_stress"), "1000"], {}))
     return todo
 
 

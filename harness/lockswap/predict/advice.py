@@ -20,7 +20,7 @@ class Advice:
 
     @property
     def share(self) -> str:
-        return f"{100 * self.writes:g} % writes"
+        return f"{100 * self.writes:g}% writes"
 
     @property
     def says(self) -> str:
@@ -57,7 +57,7 @@ def tables(advice: Sequence[Advice]) -> list[str]:
 def _table(than: str, advice: Sequence[Advice]) -> str:
     shares = dict.fromkeys(one.share for one in advice)
     found = {(one.lock, one.share): one.processors for one in advice}
-    lines = [f"| modelled: faster than `{than}` | {' | '.join(shares)} |", "| --- |" + " ---: |" * len(shares)]
+    lines = [f"| modeled: faster than `{than}` | {' | '.join(shares)} |", "| --- |" + " ---: |" * len(shares)]
     for lock in dict.fromkeys(one.lock for one in advice):
         cells = (str(found[lock, share] or "–") for share in shares)
         lines.append(f"| `{lock}` | {' | '.join(cells)} |")

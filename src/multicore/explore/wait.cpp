@@ -172,7 +172,7 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
     return Parked::timed_out;
   }
   enum class By : std::uint8_t { time, impatience, chance };
-  By options[3];
+  By options[3] = {};
   int n = 0;
   if (may_time_out(t)) options[n++] = By::time;
   if (may_lose_patience(t)) options[n++] = By::impatience;

@@ -20,7 +20,7 @@
 
 #include "../address_space/model.h"
 #include "address_space/designs.h"
-#include "multicore/explore/platform.h"
+#include "explored_machine.h"
 #include "structures_cases.h"
 
 namespace lockswap::explore {
@@ -31,40 +31,11 @@ using namespace address_space_test;
 // Two entries a table, or more. The engine of one level has two pages, of two, four, of three,
 // eight.
 template <int levels, int table_bits = 1>
-struct ToyMachine {
-  template <class T>
-  using atomic = ExploredAtomic<T>;
-  template <class T>
-  using plain = ExploredPlain<T>;
+struct ToyMachine : ExploredMachine<true> {
   using Word = ExploredAtomic<std::uint64_t>;
   static constexpr int kLevels = levels;
   static constexpr int kTableBits = table_bits;
   static constexpr std::size_t kGarbage = 1;
-
-  static bool prepare_heavy_fence() { return true; }
-  static bool heavy_fence(Site s = Site::current()) {
-    machine.heavy_fence(s);
-    return true;
-  }
-  static void light_fence() {}
-  static void full_fence(Site s = Site::current()) { machine.fence(Op::fence, seq_cst, s); }
-  static void step_aside(unsigned = 0, Site s = Site::current()) { machine.step_aside(s); }
-  template <class T>
-  static void* take() {
-    return Explored::map(sizeof(T));
-  }
-  template <class T>
-  static void give(void* p) {
-    machine.poison(p, sizeof(T));
-  }
-  template <class T>
-  static void forbid(T* p) {
-    machine.poison(p, sizeof *p);
-  }
-  template <class T>
-  static void permit(T* p) {
-    machine.revive(p, sizeof *p);
-  }
 
   // Four bits a page: so many readers, or 15, a writer.
   class RangeLock {

@@ -20,46 +20,12 @@
 #include <sstream>
 #include <utility>
 
+#include "explored_machine.h"
 #include "lockswap/bonsai.hpp"
-#include "multicore/explore/platform.h"
 #include "structures_cases.h"
 
 namespace lockswap::explore {
 namespace {
-
-template <bool kAsymmetric>
-struct ExploredMachine {
-  template <class T>
-  using atomic = ExploredAtomic<T>;
-  template <class T>
-  using plain = ExploredPlain<T>;
-
-  static bool prepare_heavy_fence() { return kAsymmetric; }
-  static bool heavy_fence(Site s = Site::current()) {
-    machine.heavy_fence(s);
-    return true;
-  }
-  static void light_fence() {}
-  static void full_fence(Site s = Site::current()) { machine.fence(Op::fence, seq_cst, s); }
-  static void step_aside(unsigned = 0, Site s = Site::current()) { machine.step_aside(s); }
-
-  template <class T>
-  static void* take() {
-    return Explored::map(sizeof(T));
-  }
-  template <class T>
-  static void give(void* p) {
-    machine.poison(p, sizeof(T));
-  }
-  template <class T>
-  static void forbid(T* p) {
-    machine.poison(p, sizeof *p);
-  }
-  template <class T>
-  static void permit(T* p) {
-    machine.revive(p, sizeof *p);
-  }
-};
 
 using State = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // keys with values, in order
 using Answer = State;  // of an exact look: one or none

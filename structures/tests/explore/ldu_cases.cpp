@@ -23,9 +23,9 @@
 #include <new>
 #include <sstream>
 
+#include "explored_machine.h"
 #include "lockswap/ldu.hpp"
 #include "lockswap/ldu_stamped.hpp"
-#include "multicore/explore/platform.h"
 #include "structures_cases.h"
 
 namespace lockswap::explore {
@@ -36,23 +36,10 @@ constexpr std::size_t kSets = 2;
 constexpr std::size_t kEvents = 4;
 
 template <std::size_t threads>
-struct LduMachine {
-  template <class T>
-  using atomic = ExploredAtomic<T>;
-  template <class T>
-  using plain = ExploredPlain<T>;
+struct LduMachine : ExploredMachine<false> {
   static constexpr std::size_t kThreads = threads;
   static constexpr std::size_t kSlots = 1;
 
-  static void step_aside(unsigned = 0, Site s = Site::current()) { machine.step_aside(s); }
-  template <class T>
-  static void* take() {
-    return Explored::map(sizeof(T));
-  }
-  template <class T>
-  static void give(void* p) {
-    machine.poison(p, sizeof(T));
-  }
   template <std::size_t kN>
   static void fail(const char (&why)[kN]) {
     machine.fail("%s", why);

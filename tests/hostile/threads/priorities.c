@@ -22,15 +22,7 @@
 #include <unistd.h>
 
 #include "../../asleep.h"
-
-#define EXPECT(value, call)                                               \
-  do {                                                                    \
-    const int got = (call);                                               \
-    if (got != (value)) {                                                 \
-      fprintf(stderr, "line %d: %s returned %d\n", __LINE__, #call, got); \
-      exit(1);                                                            \
-    }                                                                     \
-  } while (0)
+#include "../../expect.h"
 
 enum { kThreads = 3 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -20,14 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#define EXPECT(value, call)                                               \
-  do {                                                                    \
-    const int got = (call);                                               \
-    if (got != (value)) {                                                 \
-      fprintf(stderr, "line %d: %s returned %d\n", __LINE__, #call, got); \
-      exit(1);                                                            \
-    }                                                                     \
-  } while (0)
+#include "../../expect.h"
 
 enum { kMost = 16, kStop = SIGUSR1, kGoOn = SIGUSR2 };
 
