@@ -85,9 +85,9 @@ class WaiterList {
   // For a forked child. All relaxed: fork() orders what other threads did.
   bool needs_no_repair() const noexcept { return (head() | latch_.load(relaxed)) == 0; }
   // Opens all nodes. One of them may belong to the thread that forked, in a signal handler that
-  // interrupted its wait, which then ends spuriously. At the fork another thread may have been about
-  // to take a node out whose owner had already given it back. That node may be in another list now,
-  // and its link may lead anywhere, so those behind it are reached from the tail.
+  // interrupted its wait, which then ends spuriously. At the fork another thread may have been
+  // about to take a node out whose owner had already given it back. That node may be in another
+  // list now, and its link may lead anywhere, so those behind it are reached from the tail.
   void drop_all() noexcept {
     if (!drop_from(head(), [](const Node& node) { return node.link.load(relaxed); }))
       drop_from(tail_.load(relaxed), [](const Node& node) { return node.prev.load(relaxed); });
