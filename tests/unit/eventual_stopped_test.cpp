@@ -100,6 +100,50 @@ TEST_F(EventualKept, APollingThreadTakesItFromOneThatIsStopped) {
   waiter.join();
 }
 
+// `take` and `leave` are those of threads that wait. The one that comes second is interrupted more
+// often than it rechecks.
+template <class Take, class Leave>
+void one_that_is_interrupted_rechecks(Take take, Leave leave, void (*stop)(Sleeper&)) {
+  struct sigaction returns {
+  }, before;
+  returns.sa_handler = [](int) {};
+  sigaction(SIGUSR2, &returns, &before);
+  std::atomic<bool> had = false;
+  take();
+  Sleeper first([&] {
+    take();
+    leave();
+  });
+  first.until_asleep();
+  Sleeper second([&] {
+    take();
+    had = true;
+    leave();
+  });
+  second.until_asleep();
+  stop(first);
+  leave();
+  // By signals, not by the clock, which goes on while a busy machine lets no thread run.
+  constexpr int kMostSignals = 300;
+  for (int i = 0; i < kMostSignals && !had; ++i) {
+    pthread_kill(second.thread().native_handle(), SIGUSR2);
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_TRUE(had);
+  may_go_on = true;
+  first.join();
+  second.join();
+  sigaction(SIGUSR2, &before, nullptr);
+}
+TEST_F(EventualKept, AnInterruptedThreadTakesItFromOneThatIsStopped) {
+  EventualMutex<Native, Park<Native>> lock;
+  one_that_is_interrupted_rechecks([&] { lock.lock(); }, [&] { lock.unlock(); }, stop);
+}
+TEST_F(EventualKept, AnInterruptedWriterTakesItFromOneThatIsStopped) {
+  EventualRw<Native, Park<Native>> lock;
+  one_that_is_interrupted_rechecks([&] { lock.write_lock(); }, [&] { lock.write_unlock(); }, stop);
+}
+
 // Each after one patience: none gets longer, and one that tries comes in again and again.
 TEST_F(EventualKept, ReadersPassAWriterThatIsStopped) {
   EventualRw<Native, Park<Native>> lock;
