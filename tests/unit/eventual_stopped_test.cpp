@@ -22,6 +22,12 @@ using std::chrono::milliseconds;
 
 std::atomic<bool> is_stopped, may_go_on;
 
+void stop(Sleeper& sleeper) {
+  pthread_kill(sleeper.thread().native_handle(), SIGUSR1);
+  while (!is_stopped)
+    std::this_thread::sleep_for(milliseconds(1));
+}
+
 // The lock is kept for whom it is released to, at each release.
 class EventualKept : public testing::Test {
  protected:
@@ -40,11 +46,6 @@ class EventualKept : public testing::Test {
   ~EventualKept() override {
     sigaction(SIGUSR1, &before_, nullptr);
     Native::set_hand_off_after(500'000);
-  }
-  static void stop(Sleeper& sleeper) {
-    pthread_kill(sleeper.thread().native_handle(), SIGUSR1);
-    while (!is_stopped)
-      std::this_thread::sleep_for(milliseconds(1));
   }
 
  private:
@@ -80,7 +81,49 @@ TEST_F(EventualKept, APollingReaderTakesNothingFromAWriterThatComes) {
                                  [&] { return lock.try_read_lock(); }, [&] { lock.read_unlock(); });
 }
 
+// Each try counts, whenever it comes: in the library few do.
+struct EachTryCounts : Native {
+  struct FailedTries {
+    static bool should_count(const void*) noexcept { return true; }
+  };
+};
+template <class Take, class Leave, class Poll, class End>
+void a_polling_thread_takes_it(Take take, Leave leave, Poll poll, End end) {
+  constexpr int kMost = 15;
+  take();
+  Sleeper waiter([&] {
+    take();
+    leave();
+  });
+  waiter.until_asleep();
+  stop(waiter);
+  leave();
+  int failed = 0;
+  while (failed <= kMost && !poll())
+    ++failed;
+  EXPECT_EQ(failed, kMost);
+  if (failed <= kMost) end();
+  may_go_on = true;
+  waiter.join();
+}
 TEST_F(EventualKept, APollingThreadTakesItFromOneThatIsStopped) {
+  EventualMutex<EachTryCounts, Park<EachTryCounts>> lock;
+  const auto unlock = [&] { lock.unlock(); };
+  a_polling_thread_takes_it([&] { lock.lock(); }, unlock, [&] { return lock.try_lock(); }, unlock);
+}
+TEST_F(EventualKept, APollingReaderTakesItFromAWriterThatIsStopped) {
+  EventualRw<EachTryCounts, Park<EachTryCounts>> lock;
+  a_polling_thread_takes_it([&] { lock.write_lock(); }, [&] { lock.write_unlock(); },
+                            [&] { return lock.try_read_lock(); }, [&] { lock.read_unlock(); });
+}
+TEST_F(EventualKept, APollingWriterTakesItFromAWriterThatIsStopped) {
+  EventualRw<EachTryCounts, Park<EachTryCounts>> lock;
+  const auto unlock = [&] { lock.write_unlock(); };
+  a_polling_thread_takes_it([&] { lock.write_lock(); }, unlock,
+                            [&] { return lock.try_write_lock(); }, unlock);
+}
+// In the library, where a thread that is only preempted keeps it.
+TEST_F(EventualKept, APollingThreadTakesItAfterAWhile) {
   EventualMutex<Native, Park<Native>> lock;
   lock.lock();
   Sleeper waiter([&] {
