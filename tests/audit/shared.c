@@ -125,6 +125,13 @@ static void mapped_over(void) {
   map_at(l, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1);
   use_in_both(l);
 }
+// The locks in the first memory are the parent's alone, and those in the second are others.
+static void mapped_anew(void) {
+  Locks* l = map(MAP_SHARED);
+  use(l);
+  map_at(l, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1);
+  use_in_both(l);
+}
 
 // --- used by one
 
@@ -280,6 +287,7 @@ static const struct {
              {"in_file", in_file},
              {"in_file_of_two", in_file_of_two},
              {"mapped_over", mapped_over},
+             {"mapped_anew", mapped_anew},
              {"alone", alone},
              {"each_has_its_own", each_has_its_own},
              {"twice_in_one", twice_in_one},

@@ -53,6 +53,11 @@ def test_a_lock_that_several_processes_use(audit, case):
         assert all(re.match(r"(use|init), shared.c:\d+ ", user["at"]) for user in example["users"]), example
 
 
+def test_memory_that_is_mapped_anew_has_other_locks(audit):
+    report, _ = audit("mapped_anew")
+    assert found(report) == {shared.BETWEEN: ALL, shared.ALONE: ALL}
+
+
 @pytest.mark.parametrize("case", ["alone", "each_has_its_own", "twice_in_one", "grown"])
 def test_a_lock_that_one_process_uses_is_a_note(audit, case):
     report, _ = audit(case)

@@ -153,8 +153,8 @@ MEANINGS = {
         "lock in shared memory, not process-shared, that several processes use",
         "With glibc's lock a release wakes no thread of another process, so such a thread may wait for ever. Swapped "
         "locks may also let two processes in at once, or crash them. Initialise it with PTHREAD_PROCESS_SHARED (by "
-        "pthread_mutexattr_setpshared and its relatives): then it works, and stays glibc's under lockswap. A policy "
-        "(docs/policy.md) can leave it to glibc, but that mends nothing.",
+        "pthread_mutexattr_setpshared and its relatives): then it works, and stays glibc's under lockswap. If you "
+        "can't change the program, leave it to glibc with a policy: then it is as wrong as before, but no worse.",
     ),
     shared.LEFT: Meaning(
         LOOK,
