@@ -14,51 +14,30 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <pthread.h>
-#include <semaphore.h>
 
-#include "common/clock.h"
+#include "common/one_thread.h"
 
 namespace {
 
 pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-template <class Lock, int (*kAcquire)(Lock*), int (*kRelease)(Lock*), Lock* kLock>
-__attribute__((noinline)) void pairs_of(long n) {
-  for (; n > 0; --n) {
-    kAcquire(kLock);
-    kRelease(kLock);
-  }
-}
-
 struct Mode {
   const char* name;
-  void (*run)(long pairs);
+  bench::Loop* loop;
 };
-constexpr auto kMutex = pairs_of<pthread_mutex_t, pthread_mutex_lock, pthread_mutex_unlock, &mutex>;
+constexpr auto kMutex =
+    bench::pairs_of<pthread_mutex_t, pthread_mutex_lock, pthread_mutex_unlock, &mutex>;
 constexpr Mode kModes[] = {
-    {"read", pairs_of<pthread_rwlock_t, pthread_rwlock_rdlock, pthread_rwlock_unlock, &lock>},
-    {"write", pairs_of<pthread_rwlock_t, pthread_rwlock_wrlock, pthread_rwlock_unlock, &lock>},
+    {"read",
+     bench::pairs_of<pthread_rwlock_t, pthread_rwlock_rdlock, pthread_rwlock_unlock, &lock>},
+    {"write",
+     bench::pairs_of<pthread_rwlock_t, pthread_rwlock_wrlock, pthread_rwlock_unlock, &lock>},
     {"mutex", kMutex},
     {"recursive", kMutex},
 };
-
-// Some locks have it easier as long as the process has one thread.
-pthread_t companion;
-sem_t goes_home;
-void bring_company() {
-  sem_init(&goes_home, 0, 0);
-  const auto sleeps = [](void*) -> void* {
-    sem_wait(&goes_home);
-    return nullptr;
-  };
-  pthread_create(&companion, nullptr, sleeps, nullptr);
-}
-void send_home() {
-  sem_post(&goes_home);
-  pthread_join(companion, nullptr);
-}
 
 void make_recursive() {
   pthread_mutexattr_t attributes;
@@ -66,13 +45,6 @@ void make_recursive() {
   pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
   pthread_mutex_init(&mutex, &attributes);
   pthread_mutexattr_destroy(&attributes);
-}
-
-// callgrind counts between its begin and its end.
-__attribute__((noinline)) double measured_round(const Mode& mode, long pairs) {
-  const double start = bench::cpu_ns();
-  mode.run(pairs);
-  return (bench::cpu_ns() - start) / static_cast<double>(pairs);
 }
 
 }  // namespace
@@ -92,10 +64,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (std::strcmp(mode->name, "recursive") == 0) make_recursive();
-  if (threads == 2) bring_company();
-  mode->run(pairs / 10 + 1);  // warm: adoption, bias, caches
+  std::optional<bench::Companion> companion;
+  if (threads == 2) companion.emplace();
+  bench::warm_up(*mode->loop, pairs);
   for (long i = 0; i < rounds; ++i)
-    std::printf("%.3f ns/pair\n", measured_round(*mode, pairs));
-  if (threads == 2) send_home();
+    std::printf("%.3f ns/pair\n", bench::measured_round(*mode->loop, pairs));
   return 0;
 }

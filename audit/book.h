@@ -44,6 +44,7 @@ struct LockEntry {
   std::uint32_t shared{};
   bool is_mutex{};         // a mutex that was held together with others; glibc has its owner
   std::uint32_t known{1};  // 0: a thread that is not in the book may hold it
+  bool is_in_shared{};     // in memory that other processes may share
   bool was_destroyed{};    // while in use: what its users do afterwards is not reported again
 };
 

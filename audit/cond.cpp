@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "audit/bytes.h"
 #include "audit/entry.h"
 #include "audit/mutex_holds.h"
 #include "audit/report.h"
+#include "audit/shared.h"
 #include "audit/waits.h"
 #include "audit/world.h"
 #include "platform/object_layout.h"
@@ -18,10 +20,7 @@ namespace lockswap::audit {
 namespace {
 
 constexpr unsigned kWaiters = 3;  // from this bit on, the flags have the number of waiting threads
-// Bits of glibc's __kind of a mutex: those that keep it glibc's under lockswap, and "may be
-// elided".
-constexpr int kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kMutexShared = 0x80,
-              kElided = 0x100;
+constexpr int kElided = 0x100;    // of a mutex's __kind: it may be elided
 
 template <CondFlags kFlags>
 struct New {
@@ -34,14 +33,14 @@ struct Old {
 };
 
 bool would_be_swapped(const pthread_mutex_t* m) noexcept {
-  return (m->__data.__kind & (kRobust | kInherit | kProtect | kMutexShared)) == 0;
+  return (m->__data.__kind & (kRobust | kInherit | kProtect | kShared)) == 0;
 }
 
 // glibc knows the owner. The owner of a process-shared mutex may be in another process.
 bool is_held_by(const Me& m, const pthread_mutex_t* mutex) noexcept {
   const auto owner = static_cast<std::uint32_t>(mutex->__data.__owner);
   const int kind = mutex->__data.__kind;
-  if ((kind & kMutexShared) != 0 || (owner == 0 && (kind & kElided) != 0)) return true;
+  if ((kind & kShared) != 0 || (owner == 0 && (kind & kElided) != 0)) return true;
   return owner == m.tid || (owner != 0 && owner == m.tid_before);
 }
 
@@ -61,6 +60,7 @@ void count_wait(bool layout_is_new, unsigned flags, const pthread_cond_t* c,
   Me& mine = known_me();
   if (!is_held_by(mine, m))
     note_wait(Finding::cond_wait_unheld, c, site, static_cast<std::uint32_t>(m->__data.__owner));
+  if (layout_is_new) look_where_it_lies(mine, c, site, (flags & kCondIsShared) != 0);
   takes_again(mine, address_of(m), site);
   if (layout_is_new && (flags & kCondIsShared) == 0)
     world().conds.waits(mine, address_of(c), address_of(m), site, flags >> kWaiters);
@@ -97,7 +97,12 @@ struct Audited {
     count(Count::cond_init);
     if (kIsNew && !me().busy) world().conds.forget(address_of(c));
     if constexpr (kIsNew) count_attributes(attributes);
-    return call.next(c, attributes);
+    const int error = call.next(c, attributes);
+    if (kIsNew && error == 0 && !me().busy && may_be_shared(c)) [[unlikely]] {
+      const std::uint64_t site = address_of(call.caller);
+      look_where_it_begins(known_me(site), c, site, is_shared(c));
+    }
+    return error;
   }
   static int on(DestroyCall auto call, pthread_cond_t* c) noexcept {
     count(Count::cond_destroy);
@@ -121,8 +126,16 @@ struct Audited {
     constexpr bool kToAll = C::kAct == Act::broadcast;
     const Entry entry(c, address_of(call.caller));
     count(kToAll ? Count::cond_broadcast : Count::cond_signal);
-    if (kIsNew && entry.recorded()) world().conds.wakes(address_of(c), kToAll);
+    if (kIsNew && entry.recorded()) {
+      look_where_it_lies(entry.me(), c, address_of(call.caller), is_shared(c));
+      world().conds.wakes(address_of(c), kToAll);
+    }
     return call.next(c);
+  }
+
+ private:
+  static bool is_shared(const pthread_cond_t* c) noexcept {
+    return (Layout::flags(c) & kCondIsShared) != 0;
   }
 };
 

@@ -11,12 +11,6 @@
 
 namespace lockswap::audit {
 
-// Returns whether glibc's word for a holder can be valid: 0, or a thread id in the kernel's range.
-constexpr bool is_thread_id(std::int64_t word) noexcept {
-  constexpr std::int64_t kMostIds = 1 << 22;
-  return 0 <= word && word <= kMostIds;
-}
-
 // Where the exported function was called from. The exported functions jump here (this call is the
 // last thing they do), so the return address is in their caller. The tests check that.
 #define LOCKSWAP_AUDIT_SITE ::lockswap::audit::address_of(__builtin_return_address(0))

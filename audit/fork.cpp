@@ -7,6 +7,7 @@
 #include "audit/address.h"
 #include "audit/mutex_holds.h"
 #include "audit/report.h"
+#include "audit/shared.h"
 #include "audit/world.h"
 #include "platform/memory.h"
 #include "platform/thread.h"
@@ -46,13 +47,14 @@ struct Seen {
   bool mine = false, others = false, waiters = false, mutexes = false;
 };
 
+// In shared memory, holds of the parent's threads end when those release them.
 void look_at_holds(const LockEntry& entry, Me& m, Seen& seen) noexcept {
   for (const Hold* h = entry.holds; h != nullptr; h = h->next) {
     const bool mine = h->serial == m.serial;
     if (mine && m.saved != nullptr && m.saved->has_room())
       m.saved->all[m.saved->count++] = {entry, *h};
     bool& said = mine ? seen.mine : seen.others;
-    if (said) continue;
+    if (said || (!mine && entry.is_in_shared)) continue;
     said = true;
     note(mine ? Finding::fork_while_holding : Finding::fork_while_others_hold,
          {.lock = pointer_to(entry.address),
@@ -73,7 +75,7 @@ void look_at(const LockEntry& entry, Me& m, Seen& seen) noexcept {
 void look_at_mutexes_of_others(const Me& m, Seen& seen) noexcept {
   world().threads.each_mutex_of_others(
       m.tid, [&](std::uint64_t address, const TakenFrom& taken, std::uint32_t tid) {
-        if (seen.mutexes || !shows_owner(address, tid)) return;
+        if (seen.mutexes || !shows_owner(address, tid) || is_in_shared_memory(address)) return;
         seen.mutexes = true;
         note(Finding::fork_while_others_hold, {.lock = pointer_to(address),
                                                .site = taken.site,
@@ -129,6 +131,7 @@ void restore_holds(Me& m) noexcept {
     entry->number = one.lock.number;
     entry->kind = one.lock.kind;
     entry->shared = one.lock.shared;
+    entry->is_in_shared = one.lock.is_in_shared;
     entry->known = 0;
     if (Hold* h = shard.add_hold(*entry, m, one.hold.since, one.hold.site, 0)) {
       h->reads = one.hold.reads;

@@ -7,10 +7,12 @@
 
 #include "audit/asking.h"
 #include "audit/book.h"
+#include "audit/bytes.h"
 #include "audit/entry.h"
 #include "audit/fork.h"
 #include "audit/mutex_holds.h"
 #include "audit/report.h"
+#include "audit/shared.h"
 #include "audit/stacks.h"
 #include "audit/world.h"
 #include "platform/ticks.h"
@@ -19,12 +21,6 @@ namespace lockswap::audit {
 namespace {
 
 static_assert(are_counts_of(sizeof(MutexOps), Count::mutex_init, Count::mutex_unlock));
-
-// Bits of glibc's __kind: the type, and those that attributes add.
-constexpr int kType = 3, kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kShared = 0x80;
-constexpr int kElision = 0x300;  // whether it may be elided
-constexpr int kDestroyed = -1;
-constexpr unsigned kOwnerDied = 0x40000000;  // in the lock word of a robust mutex
 
 int kind_bits(const pthread_mutex_t* m) noexcept { return m->__data.__kind; }
 
@@ -56,10 +52,12 @@ void look_at_order(Me& m, const pthread_mutex_t* l, std::uint64_t site) noexcept
   look_at_order_of_mutex(m, address_of(l), site);
 }
 
-// Notes that the thread waits for a thread that doesn't exist here.
+// Notes that the thread waits for a thread that doesn't exist here. In shared memory, the parent's
+// thread may still release the mutex.
 void look_at_owner(const Me& me, const pthread_mutex_t* m, std::uint64_t site) noexcept {
   const auto owner = static_cast<std::uint32_t>(m->__data.__owner);
-  if (is_process_shared(m) || !is_of_parent(me, owner)) return;
+  if (is_process_shared(m) || !is_of_parent(me, owner) || is_in_shared_memory(address_of(m)))
+    return;
   if (world().threads.where_taken(owner, address_of(m)).site != 0) return;
   note(Finding::held_over_fork, {.lock = m,
                                  .site = site,
@@ -111,34 +109,15 @@ bool is_foreign(const pthread_mutex_t* m, const Me& me, std::uint32_t owner) noe
 
 // --- the end of a mutex
 
-// What glibc's bytes say about a mutex.
-struct Bytes {
-  int kind;
-  std::int64_t owner;
-  unsigned word;
-
-  explicit Bytes(const pthread_mutex_t* m) noexcept
-      : kind(kind_bits(m)),
-        owner(m->__data.__owner),
-        word(static_cast<unsigned>(m->__data.__lock)) {}
-
-  // Returns whether no mutex can have these bytes, whatever was done with it.
-  bool is_no_mutex() const noexcept {
-    constexpr int kBits = kType | kRobust | kInherit | kProtect | kShared | kElision;
-    return (kind != kDestroyed && (kind & ~kBits) != 0) || !is_thread_id(owner);
-  }
-  bool is_robust() const noexcept { return kind != kDestroyed && (kind & kRobust) != 0; }
-};
-
 // A forked child often destroys a mutex that its parent held, in order to initialise it again.
-bool is_left_by_parent(const Bytes& bytes, const Me& m) noexcept {
+bool is_left_by_parent(const MutexBytes& bytes, const Me& m) noexcept {
   const auto owner = static_cast<std::uint32_t>(bytes.owner);
   return is_forked() && (owner == 0 || owner == m.tid_before || is_of_parent(m, owner));
 }
 
 // glibc refuses to destroy a mutex that a thread holds, or will take again after a wait for a
 // condition variable, and returns an error. It doesn't check the holder of a robust mutex.
-void look_at_end(Me& me, const pthread_mutex_t* m, const Bytes& bytes, int error,
+void look_at_end(Me& me, const pthread_mutex_t* m, const MutexBytes& bytes, int error,
                  std::uint64_t site) noexcept {
   if (bytes.is_no_mutex()) {
     note(Finding::destroy_of_uninitialised, {.lock = m, .site = site, .kinds = kOfMutexes});
@@ -166,8 +145,14 @@ struct Audited {
   template <InitCall C>
   static int on(C call, pthread_mutex_t* m, auto* attributes) noexcept {
     count(kCallsOf<C, Count::mutex_init>);
-    if (!me().busy) forget_mutex(address_of(m));
-    return call.next(m, attributes);
+    const bool recorded = !me().busy;
+    if (recorded) forget_mutex(address_of(m));
+    const int error = call.next(m, attributes);
+    if (error == 0 && recorded && may_be_shared(m)) [[unlikely]] {
+      const std::uint64_t site = address_of(call.caller);
+      look_where_it_begins(known_me(site), m, site);
+    }
+    return error;
   }
   template <DestroyCall C>
   [[gnu::always_inline]] static int on(C call, pthread_mutex_t* m) noexcept {
@@ -176,7 +161,7 @@ struct Audited {
     count(kCallsOf<C, Count::mutex_init>);
     if (!entry.recorded()) return call.next(m);
     forget_mutex(address_of(m));
-    const Bytes before(m);
+    const MutexBytes before(m);
     const int error = call.next(m);
     look_at_end(entry.me(), m, before, error, site);
     return error;
@@ -188,6 +173,7 @@ struct Audited {
     count(kCallsOf<C, Count::mutex_init>);
     count_clock(args...);
     if (!entry.recorded()) return call.next(m, args...);
+    look_where_it_lies(entry.me(), m, site);
     // A thread with a deadline goes on eventually, so such a wait is never part of a deadlock.
     if (C::kForm == Form::plain) {
       look_at_order(entry.me(), m, site);
@@ -206,6 +192,7 @@ struct Audited {
     count(kCallsOf<C, Count::mutex_init>);
     const auto owner = static_cast<std::uint32_t>(m->__data.__owner);
     const bool foreign = is_foreign(m, entry.me(), owner), inner = is_inner_lock(m);
+    if (entry.recorded()) look_where_it_lies(entry.me(), m, site);
     const std::uint64_t now = Ticks::now();
     const int error = call.next(m);
     if (error == 0 && !inner && entry.recorded())

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
-#include <cstring>
-#include <utility>
 #include <vector>
 
 #include "audit/record.h"
@@ -15,7 +13,6 @@
 namespace {
 
 using namespace lockswap::audit;
-using lockswap::NativeAtomic;
 using lockswap::relaxed;
 using lockswap::recording::put_json_string;
 namespace recording = lockswap::recording;
@@ -171,6 +168,41 @@ void inside(const Record& r) {
   }
 }
 
+void shared_lock(const SharedLock& one) {
+  std::printf("{\"kind\":\"%s\",\"lock\":\"0x%llx\",\"pid\":%u,\"thread\":%u",
+              kObjectKindNames[static_cast<std::size_t>(one.kind)],
+              static_cast<unsigned long long>(one.address), one.pid, one.thread);
+  std::printf(",\"device\":%llu,\"inode\":%llu,\"offset\":%llu",
+              static_cast<unsigned long long>(one.device),
+              static_cast<unsigned long long>(one.inode),
+              static_cast<unsigned long long>(one.offset));
+  const auto flag = [](const char* name, std::uint32_t is) {
+    std::printf(",\"%s\":%s", name, is != 0 ? "true" : "false");
+  };
+  flag("begins", one.begins);
+  flag("is_used", one.is_used);
+  flag("not_glibcs", one.not_glibcs);
+  std::printf(",\"gone_holder\":%u,\"file\":", one.gone_holder);
+  put_json_string(one.file);
+}
+
+void shared_locks(const Record& r) {
+  std::printf(",\n\"shared_locks_cut\":%s,\"shared_locks\":[",
+              r.shared_locks_cut.load(relaxed) != 0 ? "true" : "false");
+  const std::uint32_t count = std::min(r.shared_locks.load(lockswap::acquire), kSharedLocks);
+  const char* separator = "\n";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const SharedLock& one = r.shared_lock[i];
+    if (one.kind >= ObjectKind::kEnd) continue;  // the file is damaged
+    std::printf("%s", separator);
+    separator = ",\n";
+    shared_lock(one);
+    stack_number(r, "stack", one.stack);
+    std::printf("}");
+  }
+  std::printf("]");
+}
+
 void process(const Record& r) {
   std::printf("{");
   recording::put_head(r.head);
@@ -185,51 +217,22 @@ void process(const Record& r) {
   inside(r);
   std::printf("],\n\"findings\":[");
   findings(r);
-  std::printf("]}");
+  std::printf("]");
+  shared_locks(r);
+  std::printf("}");
 }
 
-// Version 7 lacked the findings between those with two places and those with more. It had no places
-// of the longest holds, and no longest holds of mutexes.
-constexpr std::size_t kFirstWithMoreBefore = static_cast<std::size_t>(Finding::unknown_layout) + 1;
-constexpr std::size_t kWithMoreBefore = 6;
-struct RecordBefore {
-  recording::Head head;
-  Word most_rwlocks_held, most_mutexes_held, longest_read_ns, longest_write_ns;
-  Word counts[kStripes][static_cast<std::size_t>(Count::cond_broadcast) + 1];
-  FindingRecord findings[kFirstWithMoreBefore + kWithMoreBefore];
-  MorePlaces more[kWithMoreBefore][kExamples];
-  Circle circle[kCircles][kExamples];
-  NativeAtomic<std::uint32_t> stacks;
-  RecordedStack stack[kStacks];
-};
-static_assert(kSchema == 8);
-
-// Copies plain bytes, from words that nobody changes any more.
-void copy(void* into, const void* from, std::size_t bytes) { std::memcpy(into, from, bytes); }
-void copy(Word& into, const Word& from) { into.store(number(from), relaxed); }
+// Version 8 ended before the locks in shared memory.
+constexpr std::size_t kSizeBefore = offsetof(Record, shared_locks);
+static_assert(kSchema == 9);
 
 bool from_before(std::vector<char>& bytes) {
-  if (bytes.size() != sizeof(RecordBefore)) return false;
-  const auto& before = *reinterpret_cast<const RecordBefore*>(bytes.data());
-  if (before.head.size != sizeof before) return false;
-  std::vector<char> now(sizeof(Record));
-  auto& r = *reinterpret_cast<Record*>(now.data());
-  copy(&r.head, &before.head, sizeof r.head);
-  r.head.size = sizeof r;
-  copy(r.most_rwlocks_held, before.most_rwlocks_held);
-  copy(r.most_mutexes_held, before.most_mutexes_held);
-  copy(r.longest[static_cast<std::size_t>(Time::read)].ns, before.longest_read_ns);
-  copy(r.longest[static_cast<std::size_t>(Time::write)].ns, before.longest_write_ns);
-  for (std::size_t i = 0; i < kStripes; ++i)
-    copy(r.counts[i], before.counts[i], sizeof before.counts[i]);
-  copy(r.findings, before.findings, kFirstWithMoreBefore * sizeof *r.findings);
-  copy(r.findings + kFirstWithMore, before.findings + kFirstWithMoreBefore,
-       kWithMoreBefore * sizeof *r.findings);
-  copy(r.more, before.more, sizeof before.more);
-  copy(r.circle, before.circle, sizeof before.circle);
-  r.stacks.store(before.stacks.load(relaxed), relaxed);
-  copy(r.stack, before.stack, sizeof before.stack);
-  bytes = std::move(now);
+  if (bytes.size() < kSizeBefore) return false;
+  auto& head = *reinterpret_cast<recording::Head*>(bytes.data());
+  if (head.size != kSizeBefore) return false;
+  bytes.resize(kSizeBefore);  // a longer file is damaged
+  bytes.resize(sizeof(Record));
+  reinterpret_cast<recording::Head*>(bytes.data())->size = sizeof(Record);
   return true;
 }
 

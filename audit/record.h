@@ -107,7 +107,7 @@ inline constexpr std::size_t kFindings = static_cast<std::size_t>(Finding::kEnd)
 inline constexpr std::size_t kExamples = 6;  // per finding, one for each pair of call sites
 inline constexpr std::size_t kStripes = 16;  // of the counters; threads spread over them
 inline constexpr std::uint64_t kMagic = 0x7469647561'6b6c73;
-inline constexpr std::uint32_t kSchema = 8;
+inline constexpr std::uint32_t kSchema = 9;
 
 inline constexpr std::size_t kLocksOfCircle = 12;  // longer cycles are not searched for
 inline constexpr std::uint64_t kOfRwlocks = 1, kOfMutexes = 2;
@@ -198,6 +198,26 @@ struct Inside {
 inline constexpr std::uint32_t kToWrite = 4, kForEver = 8;  // without a deadline
 inline constexpr std::size_t kInside = 256;                 // threads
 
+// A lock in memory that other processes may share, although it is not process-shared, as the first
+// call of this process found it. The place in the file identifies it in all processes.
+enum class ObjectKind : std::uint32_t { rwlock, mutex, cond, kEnd };
+inline constexpr const char* kObjectKindNames[] = {"rwlock", "mutex", "cond"};
+struct SharedLock {
+  std::uint64_t address;
+  std::uint64_t device;  // major number in the upper half, minor in the lower
+  std::uint64_t inode;
+  std::uint64_t offset;  // in the file
+  ObjectKind kind;
+  std::uint32_t pid, thread;  // a child without a file of its own uses its parent's
+  std::uint32_t stack;        // of the call: index in the record plus 1
+  std::uint32_t begins;       // 1: the call was an init
+  std::uint32_t is_used;      // 1: the bytes were not those of a new one
+  std::uint32_t not_glibcs;   // 1: glibc leaves no such bytes
+  std::uint32_t gone_holder;  // the thread that held it, if there is none with that id; otherwise 0
+  char file[208];             // as the kernel names the mapping; cut if it is too long
+};
+inline constexpr std::uint32_t kSharedLocks = 128;
+
 struct Record {
   recording::Head head;
   Word most_rwlocks_held;  // by one thread at once
@@ -210,6 +230,9 @@ struct Record {
   NativeAtomic<std::uint32_t> stacks;
   RecordedStack stack[kStacks];
   Inside inside[kInside];
+  NativeAtomic<std::uint32_t> shared_locks;
+  NativeAtomic<std::uint32_t> shared_locks_cut;  // 1: there were more
+  SharedLock shared_lock[kSharedLocks];
 };
 
 inline constexpr recording::Format kFormat{kMagic, kSchema, sizeof(Record)};

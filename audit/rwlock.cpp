@@ -6,10 +6,12 @@
 
 #include "audit/asking.h"
 #include "audit/book.h"
+#include "audit/bytes.h"
 #include "audit/entry.h"
 #include "audit/fork.h"
 #include "audit/mutex_holds.h"
 #include "audit/report.h"
+#include "audit/shared.h"
 #include "audit/stacks.h"
 #include "audit/waits.h"
 #include "audit/world.h"
@@ -21,16 +23,6 @@ namespace lockswap::audit {
 namespace {
 
 static_assert(are_counts_of(sizeof(RwOps), Count::rw_init, Count::rw_unlock));
-
-constexpr unsigned kMostKind = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
-
-// Returns whether no lock can have these bytes, whatever was done with it. glibc uses the same
-// names on every architecture.
-bool is_no_lock(const pthread_rwlock_t* l) noexcept {
-  const auto& d = l->__data;
-  return d.__pad3 != 0 || d.__pad4 != 0 || d.__pad2 != 0 || d.__flags > kMostKind ||
-         (d.__shared != 0 && d.__shared != 1) || !is_thread_id(d.__cur_writer);
-}
 
 Noted against(const pthread_rwlock_t* l, std::uint64_t site, const Hold* hold) noexcept {
   if (hold == nullptr) return {.lock = l, .site = site};
@@ -62,20 +54,33 @@ LockEntry* add_entry(Shard& shard, const pthread_rwlock_t* l) noexcept {
   return entry;
 }
 
+// Another process may hold a lock in such memory, or change it at any time.
+void set_in_shared(LockEntry& entry) noexcept {
+  entry.is_in_shared = true;
+  entry.known = 0;
+}
+
+void look_at_new(LockEntry& entry, const pthread_rwlock_t* l, std::uint64_t site) noexcept {
+  if (entry.shared != 0 || entry.is_in_shared || looks_fresh(l)) return;
+  entry.known = is_forked() ? 0 : 1;
+  if (entry.known != 0) note(Finding::used_before_seen, {.lock = l, .site = site});
+}
+
 // Returns the entry of a lock in use. Checks the lock's bytes if they can show something.
-LockEntry* see(Shard& shard, const pthread_rwlock_t* l, std::uint64_t site) noexcept {
+LockEntry* see(Shard& shard, const pthread_rwlock_t* l, const Me& m, std::uint64_t site) noexcept {
   LockEntry* entry = shard.find(address_of(l));
   // A mutex that was abandoned, or a destroyed lock whose memory is a new lock by now.
   if (entry != nullptr && (entry->is_mutex || (entry->was_destroyed && looks_fresh(l)))) {
     shard.remove(address_of(l));
     entry = nullptr;
   }
-  if (entry == nullptr) {
-    entry = add_entry(shard, l);
-    if (entry != nullptr && entry->shared == 0 && !looks_fresh(l)) {
-      entry->known = is_forked() ? 0 : 1;
-      if (entry->known != 0) note(Finding::used_before_seen, {.lock = l, .site = site});
-    }
+  const bool in_shared = look_where_it_lies(m, l, site);
+  const bool is_new = entry == nullptr;
+  if (is_new) entry = add_entry(shard, l);
+  if (entry == nullptr) return nullptr;
+  if (in_shared) set_in_shared(*entry);
+  if (is_new) {
+    look_at_new(*entry, l, site);
   } else if (entry->holds != nullptr && looks_fresh(l)) {
     // A recorded hold shows in the bytes, so this must be another lock by now.
     note(Finding::memory_reset_while_held, against(l, site, entry->holds));
@@ -114,7 +119,7 @@ template <LockCall C>
 Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   Shard& shard = shard_of(l);
   const Section section(shard.guard);
-  LockEntry* entry = see(shard, l, site);
+  LockEntry* entry = see(shard, l, m, site);
   if (entry == nullptr) return {};
   if (entry->shared != 0) count(Count::rw_calls_shared);
   const Hold* mine = Shard::hold_of(*entry, m.serial);
@@ -131,7 +136,8 @@ Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   if (!C::kReads && reads && C::kForm == Form::plain)
     note(Finding::self_deadlock, against(l, site, mine));
   if (C::kForm == Form::attempt) return arrival;
-  if (C::kForm == Form::plain && entry->shared == 0 && entry->holds == nullptr) {
+  if (C::kForm == Form::plain && entry->shared == 0 && !entry->is_in_shared &&
+      entry->holds == nullptr) {
     const auto writer = static_cast<std::uint32_t>(l->__data.__cur_writer);
     if (is_of_parent(m, writer))
       note(Finding::held_over_fork,
@@ -289,7 +295,7 @@ void release_one(Shard& shard, LockEntry& entry, Hold* h, Me& m) noexcept {
 void depart(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   Shard& shard = shard_of(l);
   const Section section(shard.guard);
-  LockEntry* entry = see(shard, l, site);
+  LockEntry* entry = see(shard, l, m, site);
   if (entry == nullptr) return;
   if (entry->shared != 0) count(Count::rw_calls_shared);
   Hold* mine = Shard::hold_of(*entry, m.serial);
@@ -359,10 +365,12 @@ namespace {
 
 // --- beginning and end of a lock
 
-void begin(const pthread_rwlock_t* l) noexcept {
+void begin(const pthread_rwlock_t* l, const Me& m, std::uint64_t site) noexcept {
+  const bool in_shared = look_where_it_begins(m, l, site);
   Shard& shard = shard_of(l);
   const Section section(shard.guard);
-  add_entry(shard, l);
+  LockEntry* const entry = add_entry(shard, l);
+  if (entry != nullptr && in_shared) set_in_shared(*entry);
 }
 
 void end(const pthread_rwlock_t* l, Finding while_held, std::uint64_t site) noexcept {
@@ -371,7 +379,7 @@ void end(const pthread_rwlock_t* l, Finding while_held, std::uint64_t site) noex
   const Section section(shard.guard);
   const LockEntry* old = shard.find(address_of(l));
   if (old == nullptr) {
-    if (destroys && is_no_lock(l))
+    if (destroys && is_no_rwlock(l))
       note(Finding::destroy_of_uninitialised, {.lock = l, .site = site, .kinds = kOfRwlocks});
     return;
   }
@@ -407,7 +415,7 @@ struct Audited {
     if (!entry.recorded()) return call.next(l, attributes);
     end(l, Finding::init_while_held, site);
     const int error = call.next(l, attributes);
-    if (error == 0) begin(l);
+    if (error == 0) begin(l, entry.me(), site);
     return error;
   }
   template <DestroyCall C>

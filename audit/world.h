@@ -10,6 +10,7 @@
 #include "audit/guard.h"
 #include "audit/joining.h"
 #include "audit/orders.h"
+#include "audit/shared.h"
 #include "audit/stacks.h"
 #include "audit/threads.h"
 #include "platform/atomic.h"
@@ -25,6 +26,7 @@ struct World : recording::ProcessState {
   Orders orders;
   Conds conds;
   Stacks stacks;
+  SharedSeen shared;
 };
 
 World& world() noexcept;

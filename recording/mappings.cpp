@@ -47,6 +47,13 @@ std::uint64_t Mappings::hex(char& behind) noexcept {
   }
 }
 
+std::uint64_t Mappings::decimal(char& behind) noexcept {
+  std::uint64_t n = 0;
+  for (behind = next_char(); behind >= '0' && behind <= '9'; behind = next_char())
+    n = n * 10 + static_cast<unsigned>(behind - '0');
+  return n;
+}
+
 char Mappings::behind_word() noexcept {
   char c = next_char();
   while (c != 0 && c != ' ' && c != '\n')
@@ -63,10 +70,12 @@ bool Mappings::next(Mapping& into) noexcept {
   next_char();
   next_char();
   into.is_code = next_char() == 'x';
+  into.is_shared = next_char() == 's';
   behind_word();
   into.offset = hex(c);
-  behind_word();
-  c = behind_word();
+  into.device = hex(c) << 32;
+  into.device |= hex(c);
+  into.inode = decimal(c);
   while (c == ' ')
     c = next_char();
   std::size_t n = 0;

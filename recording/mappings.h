@@ -8,7 +8,10 @@ namespace lockswap::recording {
 struct Mapping {
   std::uint64_t begin, end;
   std::uint64_t offset;  // in the file
+  std::uint64_t device;  // major number in the upper half, minor in the lower; with the inode,
+  std::uint64_t inode;   // identifies the file, also if it is shared memory without a name
   bool is_code;
+  bool is_shared;  // with other processes
   char path[208];  // empty: none; cut if it is too long
 };
 
@@ -29,6 +32,7 @@ class Mappings {
   bool read_more() noexcept;
   char next_char() noexcept;  // 0 at the end
   std::uint64_t hex(char& behind) noexcept;
+  std::uint64_t decimal(char& behind) noexcept;
   char behind_word() noexcept;
 
   long fd_ = -1;

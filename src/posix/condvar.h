@@ -79,7 +79,7 @@ class Condvar {
                const Lock& lock, std::uint32_t priority = kOwnPriority) noexcept {
     adopt();
     const std::uint64_t process = P::process();
-    const Handle me = Nodes::try_take();
+    const Handle me = List::try_take();
     if (me == 0) [[unlikely]]
       return wait_shortly(sleep, deadline, unlock, lock);
     Node& node = Nodes::at(me);
@@ -110,7 +110,7 @@ class Condvar {
       Chain::pass_on(relay);
       Chain::leave(relay);
     } else {
-      Nodes::give(me);
+      List::give(me);
     }
     return o;
   }

@@ -123,7 +123,7 @@ class Relay {
     for (Handle h = first; h != 0; h = next) {
       P::check([h, first] { return Nodes::at(h).relay.load(relaxed) == first; });
       next = Nodes::at(h).link.load(relaxed);
-      Nodes::give(h);
+      List::give(h);
     }
   }
 

@@ -38,6 +38,7 @@ struct alignas(64) CondNode {
   typename P::template atomic<std::uint32_t> gate;
   typename P::template atomic<std::uint32_t> tid;       // of the waiting thread
   typename P::template atomic<std::uint64_t> mutex;     // its address, or Condvar::kNoRelay
+  typename P::template atomic<std::uint64_t> list;      // the address of its WaiterList; 0: none
   typename P::template atomic<std::uint32_t> priority;  // 0: none; WaiterList::kNotAsked
   // For a relay (relay.h): its first node. That one has the next node to be opened, and the users.
   typename P::template atomic<std::uint32_t> relay;
@@ -61,6 +62,20 @@ class WaiterList {
   // In place of a priority that nobody has looked up yet.
   static constexpr std::uint32_t kNotAsked = ~std::uint32_t{0};
 
+  // Returns a node for the calling thread, or 0 if there is no memory. Once the node is given back,
+  // other threads may use its address only for wakes, and a child's repair for a look at `list`.
+  static Handle try_take() noexcept {
+    const Handle h = Nodes::try_take();
+    if (h != 0) [[likely]]
+      P::permit(&Nodes::at(h));
+    return h;
+  }
+  static void give(Handle h) noexcept {
+    Nodes::at(h).list.store(0, relaxed);  // relaxed: for children, and fork() orders it
+    P::forbid(&Nodes::at(h));
+    Nodes::give(h);
+  }
+
   // Returns 0 if the list is empty. relaxed: without the latch it is only a hint.
   Handle head() const noexcept { return head_.load(relaxed); }
   // Returns whether the list is empty and nobody has the latch. acquire: pairs with join, whose
@@ -70,14 +85,12 @@ class WaiterList {
   // For a forked child. All relaxed: fork() orders what other threads did.
   bool needs_no_repair() const noexcept { return (head() | latch_.load(relaxed)) == 0; }
   // Opens all nodes. One of them may belong to the thread that forked, in a signal handler that
-  // interrupted its wait, which then ends spuriously. Whatever another thread was doing to the list
-  // at the fork, all nodes in it can be reached from the head.
+  // interrupted its wait, which then ends spuriously. At the fork another thread may have been
+  // about to take a node out whose owner had already given it back. That node may be in another
+  // list now, and its link may lead anywhere, so those behind it are reached from the tail.
   void drop_all() noexcept {
-    Handle next;
-    for (Handle h = head(); h != 0; h = next) {
-      next = Nodes::at(h).link.load(relaxed);
-      open(Nodes::at(h));
-    }
+    if (!drop_from(head(), [](const Node& node) { return node.link.load(relaxed); }))
+      drop_from(tail_.load(relaxed), [](const Node& node) { return node.prev.load(relaxed); });
     tail_.store(0, relaxed);
     latch_.store(0, relaxed);
     head_.store(0, relaxed);  // last: until then signals look here
@@ -132,6 +145,7 @@ class WaiterList {
   bool append(Handle me) noexcept {
     P::check([this] { return is_latched() && has_waiters_alone(); });
     const Handle last = tail_.load(relaxed);
+    Nodes::at(me).list.store(address(), relaxed);
     Nodes::at(me).link.store(0, relaxed);
     Nodes::at(me).prev.store(last, relaxed);
     tail_.store(me, relaxed);
@@ -210,6 +224,20 @@ class WaiterList {
   }
 
  private:
+  std::uint64_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+  // Opens the nodes from h on. Returns false if it has come to one that isn't in this list.
+  template <class Next>
+  bool drop_from(Handle h, const Next& next_of) noexcept {
+    while (h != 0) {
+      Node& node = Nodes::at(h);
+      P::permit(&node);
+      if (node.list.load(relaxed) != address()) return false;
+      h = next_of(node);
+      open(node);
+    }
+    return true;
+  }
+
   // For P::check.
   bool is_latched() const noexcept { return (latch_.load(relaxed) & kLatched) != 0; }
   bool has_waiters_alone() const noexcept {

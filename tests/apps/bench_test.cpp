@@ -1,8 +1,11 @@
 // What the benchmarks compute from what they measured, on data with known answers.
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <optional>
+#include <unistd.h>
 #include <vector>
 
 #include "common/guarded.h"
@@ -11,6 +14,7 @@
 #include "common/report.h"
 #include "common/tail.h"
 #include "common/used.h"
+#include "floor/instructions.h"
 #include "peers/cache.h"
 #include "peers/queue.h"
 
@@ -281,6 +285,31 @@ TEST(Used, TheClockEnclosesWhatIsCharged) {
   const bench::Spent spent = used.until_now();
   EXPECT_GE(spent.seconds, 0.02);
   EXPECT_GT(spent.cpu(), 0);
+}
+
+// --- instructions
+
+template <int kNops>
+[[gnu::noinline]] void nops(long n) {
+  for (; n > 0; --n)
+    asm volatile(".rept %c0\n nop\n .endr" : : "i"(kNops));
+}
+
+TEST(Instructions, EachIsCountedOnce) {
+  int prepared = 0;
+  const auto prepare = [&] { ++prepared; };
+  const std::optional<double> few = instructions_of_pair(nops<10>, prepare);
+  if (!few) GTEST_SKIP() << "the kernel doesn't let a process trace its child";
+  EXPECT_DOUBLE_EQ(*few + 30, instructions_of_pair(nops<40>, prepare).value());
+  EXPECT_EQ(prepared, 0);  // only in the child
+}
+
+void trap(long) { __builtin_trap(); }
+
+TEST(Instructions, AChildThatDiesHasNone) {
+  EXPECT_FALSE(instructions_of_pair(nops<1>, [] { _exit(EPERM); }));
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_FALSE(instructions_of_pair(trap, [] {}));
 }
 
 }  // namespace

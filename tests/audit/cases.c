@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "../expect.h"
@@ -664,11 +664,19 @@ static void fork_others(void) {
   pthread_join(reader, NULL);
 }
 // A mutex, or a write hold, that a thread of the parent has: the child tries, or waits for ever.
-// The parent sees the wait, since the memory is that of both.
-static struct {
-  pthread_mutex_t mutex;
-  pthread_rwlock_t rwlock;
-} * both_have;
+// The child has a copy of it, so the parent sees the wait in the child's system call.
+static pthread_mutex_t copied_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t copied_rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static int waits_at(pid_t process, const void* word) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/%d/syscall", (int)process);
+  FILE* call = fopen(path, "r");
+  EXPECT(0, call == NULL);
+  unsigned long number = 0, first = 0;
+  const int got = fscanf(call, "%lu %lx", &number, &first);
+  fclose(call);
+  return got == 2 && number == SYS_futex && first == (unsigned long)word;
+}
 static void* writes_until_2(void* l) {
   write_lock(l);
   turn = 1;
@@ -676,11 +684,11 @@ static void* writes_until_2(void* l) {
   EXPECT(0, pthread_rwlock_unlock(l));
   return NULL;
 }
-static void try_mutex(void) { EXPECT(EBUSY, pthread_mutex_trylock(&both_have->mutex)); }
-static void fork_over(void* (*hold)(void*), void* what, const int* waits_if_2) {
+static void try_mutex(void) { EXPECT(EBUSY, pthread_mutex_trylock(&copied_mutex)); }
+static void fork_over(void* (*hold)(void*), void* what, const void* awaited) {
   pthread_t holder = start(hold, what);
   UNTIL(turn == 1);
-  if (waits_if_2 == NULL) {
+  if (awaited == NULL) {
     in_child(try_mutex);
   } else {
     const pid_t child = fork();
@@ -688,29 +696,19 @@ static void fork_over(void* (*hold)(void*), void* what, const int* waits_if_2) {
       hold == writes_until_2 ? pthread_rwlock_rdlock(what) : pthread_mutex_lock(what);
       _exit(1);
     }
-    UNTIL((__atomic_load_n(waits_if_2, __ATOMIC_ACQUIRE) & 2) != 0);
+    UNTIL(waits_at(child, awaited));
     EXPECT(0, kill(child, SIGKILL));
     EXPECT(child, waitpid(child, NULL, 0));
   }
   turn = 2;
   pthread_join(holder, NULL);
 }
-static void make_both_have(void) {
-  both_have =
-      mmap(NULL, sizeof *both_have, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  EXPECT(1, both_have != MAP_FAILED);
-}
-static void fork_mutex_others(void) {
-  make_both_have();
-  fork_over(holds_mutex, &both_have->mutex, NULL);
-}
+static void fork_mutex_others(void) { fork_over(holds_mutex, &copied_mutex, NULL); }
 static void fork_mutex_waits(void) {
-  make_both_have();
-  fork_over(holds_mutex, &both_have->mutex, &both_have->mutex.__data.__lock);
+  fork_over(holds_mutex, &copied_mutex, &copied_mutex.__data.__lock);
 }
 static void fork_write_waits(void) {
-  make_both_have();
-  fork_over(writes_until_2, &both_have->rwlock, (int*)&both_have->rwlock.__data.__wrphase_futex);
+  fork_over(writes_until_2, &copied_rwlock, &copied_rwlock.__data.__wrphase_futex);
 }
 static void fork_waiters(void) {
   read_lock(&lock);

@@ -22,6 +22,7 @@ SAFE = "safe: nothing in this run stands against swapping the rwlocks"
 sys.path[:0] = [str(ROOT / "harness"), str(ROOT / "tests")]
 
 import command_server  # noqa: E402
+from lockswap.audit import shared  # noqa: E402
 from lockswap.audit.findings import MEANINGS, Audit  # noqa: E402
 from lockswap.audit.verdict import of_each  # noqa: E402
 
@@ -57,6 +58,7 @@ def found(report: dict) -> dict[str, int]:
 def test_every_finding_has_a_meaning():
     text = (ROOT / "audit/record.h").read_text()
     names = re.findall(r"X\((\w+)\)", text[text.index("LOCKSWAP_AUDIT_FINDINGS(X)") : text.index("// clang-format on")])
+    names += [shared.ALONE, shared.BETWEEN, shared.LEFT]  # which the records of all processes show together
     assert sorted(names) == sorted(MEANINGS) and len(names) > 10
 
 

@@ -264,6 +264,12 @@ TEST(MutexFork, OwnersThatAreChecked) {
       return pthread_mutex_unlock(m) == EPERM ? 0 : 4;
     };
     EXPECT_EQ(0, ends_well(owns));
+    // Another thread of the child is the first that comes to it.
+    EXPECT_EQ(0, ends_well([&] {
+                int found = 0;
+                std::thread([&] { found = pthread_mutex_trylock(m); }).join();
+                return found == EBUSY ? owns() : 5;
+              }));
     // Nothing has run in the child before its first call: no handler of pthread_atfork.
     for (const bool just_releases : {false, true}) {
       const pid_t child = _Fork();
@@ -272,6 +278,44 @@ TEST(MutexFork, OwnersThatAreChecked) {
     }
     ASSERT_RC(0, pthread_mutex_unlock(m));
   }
+}
+
+// A process leaves a mutex that it holds, more than once if it can, and with which a thread waits
+// for a condition. The bytes come to another process as from a file, and are a new mutex there.
+TEST(MutexFork, BytesThatAnotherProcessLeft) {
+  if (glibc_mutexes()) GTEST_SKIP() << "glibc: it is held for ever";
+  auto* const file = static_cast<pthread_mutex_t*>(mmap(
+      nullptr, sizeof(pthread_mutex_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(MAP_FAILED, static_cast<void*>(file));
+  for (const MutexKind& k : kMutexKinds) {
+    SCOPED_TRACE(k.name);
+    ASSERT_EQ(0, ends_well([&] {
+                Mutex m(k.type);
+                pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+                Actor waiter;
+                waiter.start([&] {
+                  pthread_mutex_lock(m);
+                  pthread_cond_wait(&c, m);
+                });
+                waiter.wait_until_asleep();
+                for (int i = 0; i < (k.type == PTHREAD_MUTEX_RECURSIVE ? 3 : 1); ++i)
+                  if (pthread_mutex_lock(m) != 0) return 1;
+                std::memcpy(file, m, sizeof *file);
+                _exit(0);
+              }));
+    pthread_mutex_t m;
+    std::memcpy(&m, file, sizeof m);
+    Actor other;
+    ASSERT_RC(0, pthread_mutex_lock(&m));
+    other.run([&] { ASSERT_RC(EBUSY, pthread_mutex_trylock(&m)); });
+    ASSERT_RC(0, pthread_mutex_unlock(&m));
+    other.run([&] {
+      ASSERT_RC(0, pthread_mutex_trylock(&m));
+      ASSERT_RC(0, pthread_mutex_unlock(&m));
+    });
+    ASSERT_RC(0, pthread_mutex_destroy(&m));
+  }
+  munmap(file, sizeof *file);
 }
 
 // POSIX leaves open what a private mutex does in shared memory. The child's calls must not take

@@ -167,6 +167,10 @@ const MutexScripts kCondFork = {
     {"handler-forks-beside",
      {"W forksee u", "W see u | W put broadcast u", "W put broadcast u | W see u"},
      &kNoStrayNoStale},
+    // At the fork another thread's node, given back already, may still be in the list.
+    {"handler-forks-amid-signal",
+     {"W +1 see u signal |", "?1 W forksee u", "?1 W put u signal | W put u broadcast"},
+     &kStraySwitches},
     {"handler-forks-relay",
      {"W +1 forksee u", "?1 W +2 see u |", "?2 W +3 see u |",
       "?3 W put broadcast u | W put u broadcast"},

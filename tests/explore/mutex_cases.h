@@ -28,6 +28,7 @@ constexpr Bounds kOnlyStale{0, 3, 0, 0};
 // As in rw_scripts.h.
 constexpr Bounds kSequence{1, 0, 0, 1};
 constexpr Bounds kSwitches{2, 0, 0, 1};
+constexpr Bounds kStraySwitches{2, 0, 1, 0};
 constexpr Bounds kRationedBounds{2, 1, 1, 2};
 constexpr Bounds kRationedSwitches{2, 0, 0, 0};
 constexpr Bounds kOldestBounds{3, 0, 0, 2};

@@ -121,6 +121,7 @@ def test_a_kept_sample_is_read(name, tmp_path):
     else:
         (one,) = process["findings"]
         assert one["name"] == "opposite_orders" and len(one["examples"][0]["more_places"]) == 2
+        assert len(process["shared_locks"]) == (0 if name == "audit-8" else 2)
     judge(name, found)
 
 

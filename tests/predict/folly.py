@@ -7,7 +7,7 @@
 
 Rows: `small` is folly/synchronization/test/SmallLocksBenchmark.cpp, nanoseconds of a thread's iteration; `shared` is
 folly/test/SharedMutexTest.cpp, nanoseconds of an operation of the whole. Only rows with at most as many threads as the
-machine has hardware threads, since the model has no scheduler; and none of the locks that let another thread run the
+machine has hardware threads (folly_sharing.py has the others), and none of the locks that let another thread run the
 section. It needs bin/lockswap-model-peers of the build tree.
 """
 

@@ -25,6 +25,15 @@ def test_the_page_of_the_rest_says_what_the_comparison_says(name, rows):
     assert len(said) - len(summary) == rows
 
 
+def test_the_page_of_more_threads_than_processors_says_what_the_comparison_says():
+    page = (RESULTS / "2026-11-30-folly-sharing.md").read_text(encoding="utf-8")
+    summaries = []
+    for name in ("sharing", "sharing-2"):
+        said = said_by("folly_sharing.py", f"2026-11-30-folly-{name}.csv", "folly_sharing.csv")
+        summaries += [line for line in said if " rows; " in line]
+    assert [line for line in page.splitlines() if line.startswith("    ")] == [f"    {line}" for line in summaries]
+
+
 def test_the_page_says_what_the_comparison_says():
     said = said_by("folly.py", "2026-11-29-folly.csv", "folly.csv")
     page = (RESULTS / "2026-11-29-folly.md").read_text(encoding="utf-8")

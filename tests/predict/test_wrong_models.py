@@ -119,6 +119,13 @@ def test_scans_that_cost_nothing(tmp_path):
     fails(program, "Machine.AScanTakesAboutANanosecondForEachSlot")
 
 
+def test_readers_after_a_scan_that_costs_nothing(tmp_path):
+    """No statement of a paper notices these: they make BRAVO faster, and papers have it faster than the model does."""
+    program = planted.build("cost_revocation_test", "tests/predict/cost_revocation_test", FREE_SCANS, tmp_path)
+    said = fails(program, "RevocationForm.ReadersAreSlowForAsManyScansAsTheGuardSays")
+    assert said.count("a write every") == 3
+
+
 def test_lines_that_serve_all_at_once(tmp_path):
     program = planted.build("lockswap-model", "bin/lockswap-model", NO_ARBITRATION, tmp_path)
     assert turns("faults", "pf-t@80 / per-cpu@80 <= 0.32", program=program)

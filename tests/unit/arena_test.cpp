@@ -6,10 +6,12 @@
 #include <set>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <sys/resource.h>
 
+#include "each_step.h"
 #include "platform/libc_watch.h"
 
 namespace lockswap {
@@ -96,6 +98,49 @@ struct OtherNode {
   NativeAtomic<std::uint32_t> link;
   std::uint32_t mark;
 };
+
+// A handler takes a node, or gives one back, wherever its thread is. No node may be had twice, and
+// none may be lost.
+class ArenaStepsTest : public ArenaTest {
+ protected:
+  using Others = Arena<OtherNode<3>>;
+  using Does = void (*)(std::uint32_t& node);
+
+  static void take(std::uint32_t& node) { node = Others::take(); }
+  static void give(std::uint32_t& node) { Others::give(std::exchange(node, 0)); }
+
+  static void expect_no_clash(Does thread, Does handler) {
+    if (!kCanStep) GTEST_SKIP() << "skipped: single steps are made on x86-64 alone";
+    ASSERT_TRUE(Others::prepare());
+    std::uint32_t threads = 0, handlers = 0;
+    std::uint64_t at_first = 0;
+    const auto prepare = [&] {
+      threads = thread == &give ? Others::take() : 0;
+      handlers = handler == &give ? Others::take() : 0;
+    };
+    const auto check = [&](int step) {
+      // As many as a thread keeps to itself, and one that it doesn't.
+      std::vector<std::uint32_t> all(5);
+      for (std::uint32_t& h : all)
+        h = Others::take();
+      for (const std::uint32_t h : {threads, handlers}) {
+        if (h != 0) all.push_back(h);
+      }
+      EXPECT_EQ(std::set(all.begin(), all.end()).size(), all.size()) << "step " << step;
+      for (const std::uint32_t h : std::set(all.begin(), all.end()))
+        Others::give(h);
+      if (step == 0) at_first = Others::given_out();
+      EXPECT_LE(Others::given_out(), at_first + 2) << "nodes are lost, up to step " << step;
+    };
+    const int steps = EachStep::run(
+        prepare, [&] { thread(threads); }, [&] { handler(handlers); }, check);
+    EXPECT_GT(steps, 10);
+  }
+};
+TEST_F(ArenaStepsTest, AHandlerTakesWhileItsThreadTakes) { expect_no_clash(&take, &take); }
+TEST_F(ArenaStepsTest, AHandlerGivesWhileItsThreadTakes) { expect_no_clash(&take, &give); }
+TEST_F(ArenaStepsTest, AHandlerTakesWhileItsThreadGives) { expect_no_clash(&give, &take); }
+TEST_F(ArenaStepsTest, AHandlerGivesWhileItsThreadGives) { expect_no_clash(&give, &give); }
 
 TEST_F(ArenaTest, ChunksGoElsewhereWhereSomethingLies) {
   using Others = Arena<OtherNode<1>>;

@@ -23,6 +23,7 @@
 #include "platform/libc_watch.h"
 #include "platform/memory.h"
 #include "platform/native.h"
+#include "platform/process.h"
 #include "posix/mutex_contract.h"
 #include "posix/rw_contract.h"
 #include "wait/park.h"
@@ -61,6 +62,7 @@ class BlocksTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     ThreadExit::prepare(&watched_by_libc);
+    Process::stamp();  // as at the library's start
     ASSERT_TRUE(Lock::Blocks::prepare(kParts));
   }
 };

@@ -3,16 +3,19 @@
 
 #include <atomic>
 #include <gtest/gtest.h>
+#include <memory>
 #include <sched.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
 
+#include "asleep.h"
 #include "locks/common/cohorting.h"
 #include "locks/mutex/ticket.h"
 #include "platform/libc_watch.h"
 #include "platform/native.h"
+#include "platform/process.h"
 #include "wait/park.h"
 #include "wait/yield.h"
 
@@ -126,7 +129,11 @@ TEST(CohortMutex, WithoutANode) {
 }
 
 template <class W>
-class CohortRwTest : public testing::Test {};
+class CohortRwTest : public testing::Test {
+ protected:
+  // As at the library's start: a process without a stamp takes a zeroed lock for one of its own.
+  static void SetUpTestSuite() { Process::stamp(); }
+};
 TYPED_TEST_SUITE(CohortRwTest, WaitPolicies);
 
 // Writers that never rest keep kPresent set among themselves. If readers had no turn, this would
@@ -162,6 +169,50 @@ TYPED_TEST(CohortRwTest, ReadersGetInBesideWritersThatNeverRest) {
   EXPECT_EQ(bad, 0);
   EXPECT_TRUE(lock.idle());
   lock.destroy();
+  Native::set_pretence({});
+}
+
+// More writers are in the queue than may go in a row while a reader waits. Returns how many did,
+// from the one that the reader met.
+template <class Lock>
+int writers_in_a_row() {
+  constexpr int kQueued = static_cast<int>(Native::kMostInARow) + 8;
+  Lock lock;
+  int written = 1, seen = 0;
+  std::vector<std::unique_ptr<Sleeper>> threads;
+  lock.write_lock();
+  for (int i = 0; i < kQueued; ++i) {
+    threads.push_back(std::make_unique<Sleeper>([&] {
+      lock.write_lock();
+      ++written;
+      lock.write_unlock();
+    }));
+  }
+  threads.push_back(std::make_unique<Sleeper>([&] {
+    std::uint32_t token = lock.read_arrive();
+    if (token >= kMustWait) lock.read_wait(token, nullptr);
+    seen = written;
+    EXPECT_TRUE(lock.read_unlock(token));
+  }));
+  for (const auto& t : threads)
+    t->until_asleep();
+  lock.write_unlock();
+  for (const auto& t : threads)
+    t->join();
+  EXPECT_EQ(written, 1 + kQueued);
+  EXPECT_TRUE(lock.idle());
+  lock.destroy();
+  return seen;
+}
+TEST(CohortRwTurns, ComeAfterSoManyWriters) {
+  ThreadExit::prepare(&watched_by_libc);
+  Process::stamp();
+  Native::set_pretence({2, 4, 1});
+  using W = Park<Native>;
+  ASSERT_TRUE((CohortRw<Native, W>::prepare()));
+  EXPECT_EQ((writers_in_a_row<CohortRw<Native, W>>()), static_cast<int>(Native::kMostInARow));
+  EXPECT_EQ((writers_in_a_row<CohortRwNeutral<Native, W>>()), 1);
+  EXPECT_EQ((writers_in_a_row<CohortRwReaders<Native, W>>()), 1);
   Native::set_pretence({});
 }
 

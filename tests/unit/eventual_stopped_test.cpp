@@ -22,6 +22,12 @@ using std::chrono::milliseconds;
 
 std::atomic<bool> is_stopped, may_go_on;
 
+void stop(Sleeper& sleeper) {
+  pthread_kill(sleeper.thread().native_handle(), SIGUSR1);
+  while (!is_stopped)
+    std::this_thread::sleep_for(milliseconds(1));
+}
+
 // The lock is kept for whom it is released to, at each release.
 class EventualKept : public testing::Test {
  protected:
@@ -40,11 +46,6 @@ class EventualKept : public testing::Test {
   ~EventualKept() override {
     sigaction(SIGUSR1, &before_, nullptr);
     Native::set_hand_off_after(500'000);
-  }
-  static void stop(Sleeper& sleeper) {
-    pthread_kill(sleeper.thread().native_handle(), SIGUSR1);
-    while (!is_stopped)
-      std::this_thread::sleep_for(milliseconds(1));
   }
 
  private:
@@ -80,7 +81,49 @@ TEST_F(EventualKept, APollingReaderTakesNothingFromAWriterThatComes) {
                                  [&] { return lock.try_read_lock(); }, [&] { lock.read_unlock(); });
 }
 
+// Each try counts, whenever it comes: in the library few do.
+struct EachTryCounts : Native {
+  struct FailedTries {
+    static bool should_count(const void*) noexcept { return true; }
+  };
+};
+template <class Take, class Leave, class Poll, class End>
+void a_polling_thread_takes_it(Take take, Leave leave, Poll poll, End end) {
+  constexpr int kMost = 15;
+  take();
+  Sleeper waiter([&] {
+    take();
+    leave();
+  });
+  waiter.until_asleep();
+  stop(waiter);
+  leave();
+  int failed = 0;
+  while (failed <= kMost && !poll())
+    ++failed;
+  EXPECT_EQ(failed, kMost);
+  if (failed <= kMost) end();
+  may_go_on = true;
+  waiter.join();
+}
 TEST_F(EventualKept, APollingThreadTakesItFromOneThatIsStopped) {
+  EventualMutex<EachTryCounts, Park<EachTryCounts>> lock;
+  const auto unlock = [&] { lock.unlock(); };
+  a_polling_thread_takes_it([&] { lock.lock(); }, unlock, [&] { return lock.try_lock(); }, unlock);
+}
+TEST_F(EventualKept, APollingReaderTakesItFromAWriterThatIsStopped) {
+  EventualRw<EachTryCounts, Park<EachTryCounts>> lock;
+  a_polling_thread_takes_it([&] { lock.write_lock(); }, [&] { lock.write_unlock(); },
+                            [&] { return lock.try_read_lock(); }, [&] { lock.read_unlock(); });
+}
+TEST_F(EventualKept, APollingWriterTakesItFromAWriterThatIsStopped) {
+  EventualRw<EachTryCounts, Park<EachTryCounts>> lock;
+  const auto unlock = [&] { lock.write_unlock(); };
+  a_polling_thread_takes_it([&] { lock.write_lock(); }, unlock,
+                            [&] { return lock.try_write_lock(); }, unlock);
+}
+// In the library, where a thread that is only preempted keeps it.
+TEST_F(EventualKept, APollingThreadTakesItAfterAWhile) {
   EventualMutex<Native, Park<Native>> lock;
   lock.lock();
   Sleeper waiter([&] {
@@ -98,6 +141,50 @@ TEST_F(EventualKept, APollingThreadTakesItFromOneThatIsStopped) {
   lock.unlock();
   may_go_on = true;
   waiter.join();
+}
+
+// `take` and `leave` are those of threads that wait. The one that comes second is interrupted more
+// often than it rechecks.
+template <class Take, class Leave>
+void one_that_is_interrupted_rechecks(Take take, Leave leave, void (*stop)(Sleeper&)) {
+  struct sigaction returns {
+  }, before;
+  returns.sa_handler = [](int) {};
+  sigaction(SIGUSR2, &returns, &before);
+  std::atomic<bool> had = false;
+  take();
+  Sleeper first([&] {
+    take();
+    leave();
+  });
+  first.until_asleep();
+  Sleeper second([&] {
+    take();
+    had = true;
+    leave();
+  });
+  second.until_asleep();
+  stop(first);
+  leave();
+  // By signals, not by the clock, which goes on while a busy machine lets no thread run.
+  constexpr int kMostSignals = 300;
+  for (int i = 0; i < kMostSignals && !had; ++i) {
+    pthread_kill(second.thread().native_handle(), SIGUSR2);
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_TRUE(had);
+  may_go_on = true;
+  first.join();
+  second.join();
+  sigaction(SIGUSR2, &before, nullptr);
+}
+TEST_F(EventualKept, AnInterruptedThreadTakesItFromOneThatIsStopped) {
+  EventualMutex<Native, Park<Native>> lock;
+  one_that_is_interrupted_rechecks([&] { lock.lock(); }, [&] { lock.unlock(); }, stop);
+}
+TEST_F(EventualKept, AnInterruptedWriterTakesItFromOneThatIsStopped) {
+  EventualRw<Native, Park<Native>> lock;
+  one_that_is_interrupted_rechecks([&] { lock.write_lock(); }, [&] { lock.write_unlock(); }, stop);
 }
 
 // Each after one patience: none gets longer, and one that tries comes in again and again.

@@ -179,6 +179,27 @@ TEST(Survivor, IsKnownByItsIdsInAllAncestors) {
             0);
   EXPECT_EQ(thread_id(), me);
 }
+// A child forks in a thread of its own, whose child must not take what the first one held for its
+// own.
+TEST(Survivor, IsNotKnownByTheIdsOfOneThatForkedBefore) {
+  const std::uint64_t process = Process::stamp();
+  const std::uint32_t me = thread_id();
+  const auto forks_in_a_thread = [=] {
+    const std::uint32_t first = thread_id();
+    const std::uint64_t its_process = Process::stamp();
+    int status = -1;
+    std::thread([&] {
+      const std::uint32_t second = thread_id();
+      status = in_child(fork(), [=] {
+        const std::uint32_t here = thread_id();
+        return Survivor::id_of(second, its_process) == here &&
+               Survivor::id_of(first, its_process) == first && Survivor::id_of(me, process) == me;
+      });
+    }).join();
+    return status == 0;
+  };
+  EXPECT_EQ(in_child(fork(), forks_in_a_thread), 0);
+}
 
 TEST(SharedMemory, IsToldFromPrivate) {
   static int data = 1, zeroes;

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from lockswap.audit import shared
 from lockswap.base.text import plural, words
 from lockswap.run import children
 from lockswap.run.children import Child
@@ -13,6 +14,7 @@ LOOK, NOTE = "look", "note"
 # What a swap may replace.
 RWLOCKS, MUTEXES, CONDVARS = "rwlocks", "mutexes", "condvars"
 KINDS = {RWLOCKS: "rwlocks", MUTEXES: "mutexes", CONDVARS: "condition variables"}
+_OF_OBJECT = {"rwlock": RWLOCKS, "mutex": MUTEXES, "cond": CONDVARS}
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,21 @@ MEANINGS = {
         "Its bytes show earlier use: it was copied from another lock (memcpy, realloc), used again after its destroy, "
         "or some of its calls bypass the preload. In the last case only a part of its calls would be swapped.",
     ),
+    shared.BETWEEN: Meaning(
+        LOOK,
+        "lock in shared memory, not process-shared, that several processes use",
+        "With glibc's lock a release wakes no thread of another process, so such a thread may wait for ever. Swapped "
+        "locks may also let two processes in at once, or crash them. Initialise it with PTHREAD_PROCESS_SHARED (by "
+        "pthread_mutexattr_setpshared and its relatives): then it works, and stays glibc's under lockswap. If you "
+        "can't change the program, leave it to glibc with a policy: then it is as wrong as before, but no worse.",
+    ),
+    shared.LEFT: Meaning(
+        LOOK,
+        "lock in shared memory that an earlier process left in use",
+        "Its holder has ended, or its last user ran with other locks than this run: the next thread that asks for it "
+        "may wait for ever, with any lock. Initialise it when the memory is mapped, and run all processes that use it "
+        "with the same locks.",
+    ),
     "in_signal_handler": Meaning(
         LOOK,
         "lock taken in a signal handler",
@@ -204,6 +221,12 @@ MEANINGS = {
         "joins while holding a lock that the joined thread has taken before",
         "If it takes the lock once more before it ends, both threads wait for ever, with any lock. If it may do "
         "so, release the lock before the join.",
+    ),
+    shared.ALONE: Meaning(
+        NOTE,
+        "locks in shared memory, not process-shared, that one process used",
+        "If another process uses such a lock too, initialise it with PTHREAD_PROCESS_SHARED. If its memory outlives "
+        "the process, as a file does, initialise it again before a process runs with other locks.",
     ),
     "real_time_thread": Meaning(
         NOTE,
@@ -370,6 +393,11 @@ class Audit:
                 into.times += one["times"]
                 into.of |= {kind for kind in (RWLOCKS, MUTEXES) if one[kind]}
                 into.examples += [example | more for example in one["examples"]]
+        for name, kind, example in shared.found(self.processes):
+            into = found.setdefault(name, Found(name, MEANINGS[name]))
+            into.times += example["times"]
+            into.of.add(_OF_OBJECT[kind])
+            into.examples.append(example)
         order = list(MEANINGS)
         return sorted(found.values(), key=lambda f: (f.meaning.level != LOOK, order.index(f.name)))
 
@@ -417,6 +445,8 @@ class Audit:
             )
         if forgotten := c["conds_forgotten"]:
             notes.append(f"{plural(forgotten, 'condition variable')} found no room: two mutexes may have been missed.")
+        if any(process.get("shared_locks_cut") for process in self.processes):
+            notes.append("There were more locks in shared memory than the record has room for: some are left out.")
         if lost := c["unrecorded"]:
             notes.append(f"{plural(lost, 'call')} in signal handlers or without memory went unrecorded.")
         return notes

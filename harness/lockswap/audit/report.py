@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lockswap.audit import verdict
+from lockswap.audit import shared, verdict
 from lockswap.audit.findings import LOOK, Audit, Found
 from lockswap.audit.places import Places
 from lockswap.audit.stacks import Stacks, letters
@@ -135,6 +135,9 @@ class _Texts:
             "stack_at": stacks.frames(process, example["stack"]),
             "other_stack_at": stacks.frames(process, example["other_stack"]),
         }
+        if "users" in example:
+            users = [one | {"at": stacks.user(one["process"], one["stack"])} for one in example["users"]]
+            return named | {"users": users}
         if "circle" not in example:
             return named
         circle = [
@@ -274,7 +277,14 @@ def _starved(example: dict, _texts: _Texts) -> list[str]:
     return [f"{_times(example)}, at {example['at']}: {example['other_place']['file']}"]
 
 
+def _in_shared(example: dict, _texts: _Texts) -> list[str]:
+    return shared.lines(example)
+
+
 _EXAMPLES = {
+    shared.BETWEEN: _in_shared,
+    shared.LEFT: _in_shared,
+    shared.ALONE: _in_shared,
     "starving_writer": _starved,
     "join_while_holding": _join,
     "ended_holding": _taken,

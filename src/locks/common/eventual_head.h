@@ -29,14 +29,13 @@
 
 namespace lockswap {
 
+// Has no state of its own: `s`, here and below, is the lock's.
 template <Platform P, LineWaitPolicy<P> W, EventualWord Layout>
-class EventualHead : protected EventualFlags<P, Layout> {
- protected:
-  using Flags = EventualFlags<P, Layout>;
-  using Flags::head_may_take, Flags::kFailedTries, Flags::kHandOff, Flags::kHasHead,
-      Flags::kHeadSleeps, Flags::kLocked, Flags::kOfHead, Flags::kRealTime, Flags::kSleepers,
-      Flags::kWaking, Flags::needs_waker;
-  using typename Flags::Value;
+class EventualHead {
+ public:
+  using Word = EventualFlags<P, Layout>;
+  using Value = typename Word::Value;
+  using State = EventualState<P, Layout>;
 
   static constexpr std::uint32_t kWordChannel = 1;   // on the word: the head and real-time waiters
   static constexpr std::uint32_t kQueueChannel = 1;  // on `wakes`: queued threads
@@ -44,53 +43,55 @@ class EventualHead : protected EventualFlags<P, Layout> {
 
   // Called by the thread that has set kHasHead. Returns true if it has the lock, false if the
   // deadline has passed.
-  bool wait_as_head(const Deadline* deadline) noexcept {
-    Request request(*this, deadline);
+  static bool wait_as_head(State& s, const Deadline* deadline) noexcept {
+    Request request(s, deadline);
     Value keeps = 0;  // kRealTime, once it has slept as a real-time waiter
     for (;;) {
-      check_word();
+      s.check();
       const std::uint32_t priority = own_priority();
       if (priority != 0) request.make();  // at once, like a real-time waiter that isn't the head
-      if (prepare_to_sleep(request.is_made(), priority, keeps)) return true;
+      if (prepare_to_sleep(s, request.is_made(), priority, keeps)) return true;
       keeps |= flag_for(priority);
-      const bool woken = sleep_as_head(request.sleeps_until(deadline));
-      if (take_as_head(keeps)) return true;
+      const bool woken = sleep_as_head(s, request.sleeps_until(deadline));
+      if (take_as_head(s, keeps)) return true;
       if (woken) {
         request.lost();
         // A real-time waiter doesn't back off: for others asleep it sets kRealTime as it sleeps.
-        if (W::kParks && !request.is_made() && keeps == 0) back_off_until(request.backs_off());
+        if (W::kParks && !request.is_made() && keeps == 0) back_off_until(s, request.backs_off());
         continue;
       }
-      if (has_passed(deadline)) return give_up(keeps);
-      if (request.timed_out()) end_phase();
+      if (has_passed(deadline)) return give_up(s, keeps);
+      if (request.timed_out()) end_phase(s);
     }
   }
 
   // Called by a thread with a real-time policy. Returns like wait_as_head.
-  [[gnu::noinline]] bool wait_as_real_time(const Deadline* deadline) noexcept {
+  [[gnu::noinline]] static bool wait_as_real_time(State& s, const Deadline* deadline) noexcept {
     Value keeps = 0;  // kRealTime, once it has slept
     unsigned rechecks = 0;
     for (bool late = false;;) {
-      check_word();
-      switch (become_real_time_waiter(keeps, late)) {
+      s.check();
+      switch (become_real_time_waiter(s, keeps, late)) {
         case Next::holder:
           return true;
         case Next::head:
-          return wait_as_head(deadline);
+          return wait_as_head(s, deadline);
         case Next::nobody:
           return false;
         case Next::sleeper:
         case Next::real_time_waiter:
           break;
       }
-      const auto may_go_on = [](Value now) { return head_may_take(now) || (now & kRealTime) == 0; };
+      const auto may_go_on = [](Value now) {
+        return Word::head_may_take(now) || (now & Word::kRealTime) == 0;
+      };
       // Like queued threads it rechecks: another waiter that was woken may have been preempted.
       const Deadline until = within(deadline, recheck_after(rechecks));
       // relaxed: the compare-exchange that takes the lock acquires.
-      const bool woken = W::sleep(word_, relaxed, 0, kWordChannel, &until, may_go_on);
+      const bool woken = W::sleep(s.word, relaxed, 0, kWordChannel, &until, may_go_on);
       late = !woken && has_passed(deadline);
       rechecks = woken ? 0 : rechecks + 1;
-      keeps = kRealTime;
+      keeps = Word::kRealTime;
     }
   }
 
@@ -108,8 +109,8 @@ class EventualHead : protected EventualFlags<P, Layout> {
   }
   static bool is_real_time() noexcept { return own_priority() != 0; }
   // Returns whether a reader of that priority must wait because a sleeping writer's isn't lower.
-  bool is_behind(Value v, std::uint32_t priority) const noexcept {
-    return priority != 0 && (v & kRealTime) != 0 && P::waiting_priority(&word_) >= priority;
+  static bool is_behind(const State& s, Value v, std::uint32_t priority) noexcept {
+    return priority != 0 && (v & Word::kRealTime) != 0 && P::waiting_priority(&s.word) >= priority;
   }
 
   // Returns how long a thread sleeps until it rechecks whether the lock is reserved for a thread
@@ -126,42 +127,32 @@ class EventualHead : protected EventualFlags<P, Layout> {
     return std::clamp<std::uint64_t>(P::hand_off_after() / 16, 1, kLongestFirstBackoff);
   }
   // Sleeps until `end`; no wake-up ends that earlier.
-  void back_off_until(const Deadline& end) noexcept {
+  static void back_off_until(State& s, const Deadline& end) noexcept {
     // relaxed: it acquires nothing.
-    W::sleep(wakes_, relaxed, 0, kNobodysChannel, &end, [](std::uint32_t) { return false; });
+    W::sleep(s.wakes, relaxed, 0, kNobodysChannel, &end, [](std::uint32_t) { return false; });
   }
 
   // Must be called by a thread that has the lock. Returns true if a queued thread has to be woken
   // after the release, or false and the new value in v if the word has changed.
-  bool designate_waker(Value& v) noexcept {
+  static bool designate_waker(State& s, Value& v) noexcept {
     // acquire: pairs with the RMW in take_place that counted a waiter. A thread that was
     // counted has loaded `wakes` before the next line.
-    if (!word_.compare_exchange(v, v | kWaking, acquire)) return false;
+    if (!s.word.compare_exchange(v, v | Word::kWaking, acquire)) return false;
     // release: a thread that sees the change sees kWaking, too; pairs with wait_in_queue.
-    wakes_.fetch_add(1, release);
-    v |= kWaking;
+    s.wakes.fetch_add(1, release);
+    v |= Word::kWaking;
     return true;
   }
   // Wakes the oldest queued thread, after designate_waker and the release: the lock may be gone.
-  void wake_queued() noexcept {
+  static void wake_queued(State& s) noexcept {
     if constexpr (W::kParks) {
-      if (W::wake_one(&wakes_, kAgainChannel) == 0) W::wake_one(&wakes_, kQueueChannel);
+      if (W::wake_one(&s.wakes, kAgainChannel) == 0) W::wake_one(&s.wakes, kQueueChannel);
     }
   }
 
-  void check_word() const noexcept {
-    P::check([this] {
-      return Flags::is_sound(word_.load(relaxed), kHasReaders && P::take_back() != 0);
-    });
-  }
-
-  typename P::template atomic<Value> word_{};
-  typename P::template atomic<std::uint32_t> wakes_{};
-  [[no_unique_address]] typename Layout::template More<P> more_{};
-
  private:
-  static constexpr bool kHasReaders = Layout::kReaders != 0;
-  static constexpr bool kRechecks = W::kParks || Layout::kPhase != 0;
+  static constexpr bool kHasReaders = Word::kReaders != 0;
+  static constexpr bool kRechecks = W::kParks || Word::kPhase != 0;
   // All three are in nanoseconds.
   static constexpr std::uint64_t kLongestFirstBackoff = 30'000, kLongestBackoff = 250'000;
   static constexpr std::uint64_t kLongestRecheck = 10'000'000'000;
@@ -169,16 +160,17 @@ class EventualHead : protected EventualFlags<P, Layout> {
   // hand-off, if no thread has bypassed it. On a virtual machine a sleep whose timer is due before
   // the next tick was measured to cost 5 us more.
   static constexpr std::uint64_t kUnpassed = 8;
-  static constexpr Value kRequests = kRealTime | kHandOff;  // flags of a real-time waiter
+  // The flags of a real-time waiter.
+  static constexpr Value kRequests = Word::kRealTime | Word::kHandOff;
   static constexpr int kStampShift = 10;  // stamps count in 1024 ns, and wrap after an hour
 
   // The head waiter's request of a hand-off: when it is due, and what happens once it is made.
   class Request {
    public:
-    Request(const EventualHead& head, const Deadline* deadline) noexcept {
-      const std::uint64_t rest = head.rest_of_ration();
+    Request(const State& s, const Deadline* deadline) noexcept {
+      const std::uint64_t rest = rest_of_ration(s);
       const std::uint64_t time = rest != 0 ? rest : P::hand_off_after();
-      is_made_ = rest == 0 && (P::hand_off_after() == 0 || head.waits_for_readers());
+      is_made_ = rest == 0 && (P::hand_off_after() == 0 || waits_for_readers(s));
       due_ = P::due(within(deadline, time));
       unpassed_ = was_passed_ ? due_ : P::due(within(deadline, kUnpassed * time));
     }
@@ -227,11 +219,11 @@ class EventualHead : protected EventualFlags<P, Layout> {
 
   // Returns the time until the lock may be handed off again. If the lock does not record its last
   // hand-off, each head waiter waits for the whole time.
-  std::uint64_t rest_of_ration() const noexcept {
+  static std::uint64_t rest_of_ration(const State& s) noexcept {
     if constexpr (kHasReaders) {
       // relaxed: the RMW that set kHasHead was an acquire (take_place, recheck), except that of
       // wait_as_real_time, which requests at once and doesn't use the value.
-      const std::uint32_t last = more_.handed_off.load(relaxed);
+      const std::uint32_t last = s.more.handed_off.load(relaxed);
       if (last == 0) return 0;
       const std::uint64_t since = std::uint64_t{stamp() - last} << kStampShift;
       return since < P::hand_off_after() ? P::hand_off_after() - since : 0;
@@ -245,66 +237,68 @@ class EventualHead : protected EventualFlags<P, Layout> {
   // Returns whether only readers keep the head waiter out. More of them enter until it requests a
   // hand-off, and a holder may not be running. (A writer would wake the head waiter when it
   // releases the lock.)
-  bool waits_for_readers() const noexcept {
-    const Value v = word_.load(relaxed);  // affects timing only
-    return (v & kLocked) == 0 && (v & Layout::kReaders) != 0;
+  static bool waits_for_readers(const State& s) noexcept {
+    const Value v = s.word.load(relaxed);  // affects timing only
+    return (v & Word::kLocked) == 0 && (v & Word::kReaders) != 0;
   }
   // Called by a writer with a real-time policy that has read v and is about to sleep.
-  void note_priority(std::uint32_t priority, Value v) noexcept {
+  static void note_priority(State& s, std::uint32_t priority, Value v) noexcept {
     if constexpr (kHasReaders) {
-      if (priority != 0) P::note_waiting_priority(&word_, priority, (v & kRealTime) != 0);
+      if (priority != 0) P::note_waiting_priority(&s.word, priority, (v & Word::kRealTime) != 0);
     }
   }
 
-  static Value flag_for(std::uint32_t priority) noexcept { return priority != 0 ? kRealTime : 0; }
+  static Value flag_for(std::uint32_t priority) noexcept {
+    return priority != 0 ? Word::kRealTime : 0;
+  }
 
   // A step of wait_as_real_time.
-  Next become_real_time_waiter(Value keeps, bool late) noexcept {
-    Value v = word_.load(relaxed);  // the compare-exchanges decide
+  static Next become_real_time_waiter(State& s, Value keeps, bool late) noexcept {
+    Value v = s.word.load(relaxed);  // the compare-exchanges decide
     for (;;) {
-      if (head_may_take(v)) {
+      if (Word::head_may_take(v)) {
         // Even ahead of the head waiter, which repeats its request. acquire: as in take_as_head.
-        const Value next = (v & ~(kHandOff | kFailedTries)) | kLocked | keeps;
-        if (word_.compare_exchange(v, next, acquire)) return Next::holder;
+        const Value next = (v & ~(Word::kHandOff | Word::kFailedTries)) | Word::kLocked | keeps;
+        if (s.word.compare_exchange(v, next, acquire)) return Next::holder;
       } else if (late) {
         return Next::nobody;
-      } else if ((v & kHasHead) == 0) {
+      } else if ((v & Word::kHasHead) == 0) {
         // relaxed: publishes nothing. The lock is busy, so its release finds the head waiter.
-        if (word_.compare_exchange(v, v | kHasHead | keeps, relaxed)) return Next::head;
+        if (s.word.compare_exchange(v, v | Word::kHasHead | keeps, relaxed)) return Next::head;
       } else {
-        note_priority(own_priority(), v);
+        note_priority(s, own_priority(), v);
         // relaxed: publishes nothing.
-        if ((v & kRequests) == kRequests || word_.compare_exchange(v, v | kRequests, relaxed))
+        if ((v & kRequests) == kRequests || s.word.compare_exchange(v, v | kRequests, relaxed))
           return Next::real_time_waiter;
       }
     }
   }
 
   // Returns false if nobody has woken it by then.
-  bool sleep_as_head(const Deadline& until) noexcept {
+  static bool sleep_as_head(State& s, const Deadline& until) noexcept {
     const auto may_go_on = [](Value v) {
-      return head_may_take(v) || (W::kParks && (v & kHeadSleeps) == 0);
+      return Word::head_may_take(v) || (W::kParks && (v & Word::kHeadSleeps) == 0);
     };
     // relaxed: take_as_head acquires.
-    return W::sleep(word_, relaxed, 0, kWordChannel, &until, may_go_on);
+    return W::sleep(s.word, relaxed, 0, kWordChannel, &until, may_go_on);
   }
   // Takes the lock if the head waiter may. `keeps`: flags to set in the same RMW.
-  bool take_as_head(Value keeps) noexcept {
-    Value v = word_.load(relaxed);  // the compare-exchange decides
-    while (head_may_take(v)) {
-      const bool handed_off = (v & kHandOff) != 0;
+  static bool take_as_head(State& s, Value keeps) noexcept {
+    Value v = s.word.load(relaxed);  // the compare-exchange decides
+    while (Word::head_may_take(v)) {
+      const bool handed_off = (v & Word::kHandOff) != 0;
       if constexpr (kHasReaders) {
         // Before the CAS, right after which there may be a new head waiter. relaxed: published by
         // the release in the CAS below.
-        if (handed_off) more_.handed_off.store(stamp(), relaxed);
+        if (handed_off) s.more.handed_off.store(stamp(), relaxed);
       }
       // acquire: pairs with the releases of earlier holders. release: publishes the time above;
       // pairs with the acquire of the next head waiter (take_place, recheck).
-      const Value next = (v & ~kOfHead) | kLocked | keeps;
-      if (!word_.compare_exchange(v, next, kHasReaders ? acq_rel : acquire)) continue;
+      const Value next = (v & ~Word::kOfHead) | Word::kLocked | keeps;
+      if (!s.word.compare_exchange(v, next, kHasReaders ? acq_rel : acquire)) continue;
       if (handed_off) {
-        P::handed_off(&word_);
-        wake_early();
+        P::handed_off(&s.word);
+        wake_early(s);
       }
       return true;
     }
@@ -312,46 +306,46 @@ class EventualHead : protected EventualFlags<P, Layout> {
   }
   // After a hand-off the next queued thread becomes the head waiter while this one has the lock:
   // if many threads wait, the time that a thread takes to wake up should not be added to each turn.
-  [[gnu::noinline]] void wake_early() noexcept {
-    Value v = word_.load(relaxed);  // the compare-exchange in designate_waker decides
-    while (needs_waker(v)) {
-      if (designate_waker(v)) wake_queued();
+  [[gnu::noinline]] static void wake_early(State& s) noexcept {
+    Value v = s.word.load(relaxed);  // the compare-exchange in designate_waker decides
+    while (Word::needs_waker(v)) {
+      if (designate_waker(s, v)) wake_queued(s);
     }
   }
 
   // Sets the flags of a head waiter that sleeps. Returns true if it got the lock instead.
-  bool prepare_to_sleep(bool requests, std::uint32_t priority, Value keeps) noexcept {
+  static bool prepare_to_sleep(State& s, bool requests, std::uint32_t priority,
+                               Value keeps) noexcept {
     const Value flags =
-        (requests ? kHandOff : 0) | (W::kParks ? kHeadSleeps : 0) | flag_for(priority);
-    Value v = word_.load(relaxed);  // the compare-exchange decides
+        (requests ? Word::kHandOff : 0) | (W::kParks ? Word::kHeadSleeps : 0) | flag_for(priority);
+    Value v = s.word.load(relaxed);  // the compare-exchange decides
     for (;;) {
-      if (head_may_take(v)) {
-        if (take_as_head(keeps)) return true;
-        v = word_.load(relaxed);
+      if (Word::head_may_take(v)) {
+        if (take_as_head(s, keeps)) return true;
+        v = s.word.load(relaxed);
       } else {
-        note_priority(priority, v);
+        note_priority(s, priority, v);
         // relaxed: publishes nothing.
-        if ((v & flags) == flags || word_.compare_exchange(v, v | flags, relaxed)) return false;
+        if ((v & flags) == flags || s.word.compare_exchange(v, v | flags, relaxed)) return false;
       }
     }
   }
   // Ends a phase of readers, in which more of them would enter.
-  void end_phase() noexcept {
-    if constexpr (Layout::kPhase != 0) {
-      Value v = word_.load(relaxed);  // the compare-exchange decides
+  static void end_phase(State& s) noexcept {
+    if constexpr (Word::kPhase != 0) {
+      Value v = s.word.load(relaxed);  // the compare-exchange decides
       // relaxed: the phase publishes nothing.
-      while ((v & Layout::kPhase) != 0 &&
-             !word_.compare_exchange(v, v & ~Layout::kPhase, relaxed)) {}
+      while ((v & Word::kPhase) != 0 && !s.word.compare_exchange(v, v & ~Word::kPhase, relaxed)) {}
     }
   }
   // Called when the deadline has passed. Returns true if the lock was free, and is held now.
-  bool give_up(Value keeps) noexcept {
-    Value v = word_.load(relaxed);  // the compare-exchange decides
+  static bool give_up(State& s, Value keeps) noexcept {
+    Value v = s.word.load(relaxed);  // the compare-exchange decides
     for (;;) {
-      if (head_may_take(v)) {
-        if (take_as_head(keeps)) return true;
-        v = word_.load(relaxed);
-      } else if (word_.compare_exchange(v, v & ~kOfHead, relaxed)) {
+      if (Word::head_may_take(v)) {
+        if (take_as_head(s, keeps)) return true;
+        v = s.word.load(relaxed);
+      } else if (s.word.compare_exchange(v, v & ~Word::kOfHead, relaxed)) {
         return false;  // relaxed: the lock is busy, and its release wakes a queued thread
       }
     }

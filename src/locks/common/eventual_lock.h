@@ -30,10 +30,10 @@ struct EventualLaneWord : EventualLockWord {
   static constexpr bool kThrottles = false;
 };
 
-template <Platform P, LineWaitPolicy<P> W, EventualWord Word = EventualLockWord>
-class EventualLock : EventualQueue<P, W, Word> {
-  using Queue = EventualQueue<P, W, Word>;
-  using Queue::kCounts, Queue::kLocked, Queue::release_mutex, Queue::word_;
+template <Platform P, LineWaitPolicy<P> W, EventualWord Layout = EventualLockWord>
+class EventualLock {
+  using Queue = EventualQueue<P, W, Layout>;
+  using Word = typename Queue::Word;
 
  public:
   void lock() noexcept {
@@ -44,16 +44,16 @@ class EventualLock : EventualQueue<P, W, Word> {
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
   [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
     std::uint32_t v = 0;
-    if (P::is_alone() && word_.compare_exchange_alone(v, kLocked)) [[unlikely]]
+    if (P::is_alone() && state_.word.compare_exchange_alone(v, Word::kLocked)) [[unlikely]]
       return 0;
-    return Queue::take_free() ? 0 : 1;
+    return Queue::take_free(state_) ? 0 : 1;
   }
-  void slow_lock(std::uint64_t) noexcept { Queue::take_slowly(nullptr); }
+  void slow_lock(std::uint64_t) noexcept { Queue::take_slowly(state_, nullptr); }
 
   bool lock_until(const Deadline* deadline) noexcept {
-    return Queue::take_free() || Queue::take_slowly(deadline);
+    return Queue::take_free(state_) || Queue::take_slowly(state_, deadline);
   }
-  bool try_lock() noexcept { return Queue::try_take(); }
+  bool try_lock() noexcept { return Queue::try_take(state_); }
 
   // Does nothing if nobody holds the lock, as in glibc.
   void unlock() noexcept {
@@ -63,30 +63,35 @@ class EventualLock : EventualQueue<P, W, Word> {
   [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
     // Loads first: while others sleep, which is most of the time, a compare-exchange that is bound
     // to fail would cost as much as the one that frees the lock.
-    std::uint32_t v = word_.load(relaxed);  // the compare-exchanges decide
-    if (v != kLocked) [[unlikely]]
-      return v & kLocked;
-    if (P::is_alone() && word_.compare_exchange_alone(v, 0)) [[unlikely]]
+    std::uint32_t v = state_.word.load(relaxed);  // the compare-exchanges decide
+    if (v != Word::kLocked) [[unlikely]]
+      return v & Word::kLocked;
+    if (P::is_alone() && state_.word.compare_exchange_alone(v, 0)) [[unlikely]]
       return 0;
-    v = kLocked;
+    v = Word::kLocked;
     // release: the critical section; pairs with the acquires in the queue.
-    if (word_.compare_exchange(v, 0, release)) [[likely]]
+    if (state_.word.compare_exchange(v, 0, release)) [[likely]]
       return 0;
-    return v & kLocked;
+    return v & Word::kLocked;
   }
-  void slow_unlock(std::uint32_t) noexcept { release_mutex(); }
+  void slow_unlock(std::uint32_t) noexcept { Queue::release_mutex(state_); }
 
   bool idle() const noexcept {
     // acquire: pairs with the release; a thread that sees the lock free may use its memory for
     // something else.
-    return (word_.load(acquire) & ~kCounts) == 0;
+    return (state_.word.load(acquire) & ~Word::kCounts) == 0;
   }
 
   // --- in a forked child (LockCore). relaxed: fork() orders what threads did.
   bool needs_no_repair(bool held) const noexcept {
-    return word_.load(relaxed) == (held ? kLocked : 0);
+    return state_.word.load(relaxed) == (held ? Word::kLocked : 0);
   }
-  void repair_after_fork(bool held) noexcept { word_.store(held ? kLocked : 0, relaxed); }
+  void repair_after_fork(bool held) noexcept {
+    state_.word.store(held ? Word::kLocked : 0, relaxed);
+  }
+
+ private:
+  typename Queue::State state_;
 };
 
 }  // namespace lockswap

@@ -45,43 +45,42 @@
 
 namespace lockswap {
 
+// Has no state of its own: `s`, here and below, is the lock's.
 template <Platform P, LineWaitPolicy<P> W, EventualWord Layout>
-class EventualQueue : protected EventualHead<P, W, Layout> {
- protected:
+class EventualQueue {
   using Head = EventualHead<P, W, Layout>;
-  using Head::check_word, Head::designate_waker, Head::is_free, Head::is_real_time,
-      Head::kAgainChannel, Head::kBusy, Head::kCounts, Head::kFailedTries, Head::kFailedTry,
-      Head::kHandOff, Head::kHasHead, Head::kHeadSleeps, Head::kLocked, Head::kMostFailedTries,
-      Head::kQueueChannel, Head::kSleepers, Head::kWaiter, Head::kWaiters, Head::kWaking,
-      Head::kWordChannel, Head::more_, Head::needs_waker, Head::wait_as_head,
-      Head::wait_as_real_time, Head::wakes_, Head::word_;
-  using typename Head::Next, typename Head::Value;
+  using Next = typename Head::Next;
+
+ public:
+  using Word = EventualFlags<P, Layout>;
+  using Value = typename Word::Value;
+  using State = EventualState<P, Layout>;
 
   // --- acquiring
 
-  [[gnu::always_inline]] bool take_free() noexcept {
-    check_word();
-    Value v = word_.load(relaxed);  // the compare-exchange decides
-    while (is_free(v)) {
+  [[gnu::always_inline]] static bool take_free(State& s) noexcept {
+    s.check();
+    Value v = s.word.load(relaxed);  // the compare-exchange decides
+    while (Word::is_free(v)) {
       // acquire: pairs with the releases: release here, the mutex's fast_unlock, and the rwlock's.
-      if (word_.compare_exchange(v, v | kLocked, acquire)) [[likely]]
+      if (s.word.compare_exchange(v, v | Word::kLocked, acquire)) [[likely]]
         return true;
     }
     return false;
   }
 
-  bool try_take() noexcept {
-    check_word();
-    Value v = word_.load(relaxed);  // the compare-exchange decides
-    while ((v & kBusy) == 0) {
-      if (is_free(v)) {
-        if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_free
-      } else if ((v & kFailedTries) < kMostFailedTries) {
+  static bool try_take(State& s) noexcept {
+    s.check();
+    Value v = s.word.load(relaxed);  // the compare-exchange decides
+    while ((v & Word::kBusy) == 0) {
+      if (Word::is_free(v)) {
+        if (s.word.compare_exchange(v, v | Word::kLocked, acquire)) return true;  // as take_free
+      } else if ((v & Word::kFailedTries) < Word::kMostFailedTries) {
         // relaxed: a failed trylock orders nothing.
-        if (!P::FailedTries::should_count(&word_) ||
-            word_.compare_exchange(v, v + kFailedTry, relaxed))
+        if (!P::FailedTries::should_count(&s.word) ||
+            s.word.compare_exchange(v, v + Word::kFailedTry, relaxed))
           return false;
-      } else if (take_reserved(v, v)) {
+      } else if (take_reserved(s, v, v)) {
         return true;
       }
     }
@@ -89,55 +88,56 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
   }
 
   // Returns true if the lock is held, false if the deadline (nullptr for none) has passed.
-  [[gnu::noinline]] bool take_slowly(const Deadline* deadline) noexcept {
-    if (const std::uint64_t time = advised_backoff(deadline); time != 0) back_off(time);
-    if (spin([this] { return take_free(); })) return true;
-    if (is_real_time()) return wait_as_real_time(deadline);
-    if (W::kParks && take_after_backoff(deadline)) return true;
-    return take_place(deadline);
+  [[gnu::noinline]] static bool take_slowly(State& s, const Deadline* deadline) noexcept {
+    if (const std::uint64_t time = advised_backoff(s, deadline); time != 0) back_off(s, time);
+    if (spin(s, [&s] { return take_free(s); })) return true;
+    if (Head::is_real_time()) return Head::wait_as_real_time(s, deadline);
+    if (W::kParks && take_after_backoff(s, deadline)) return true;
+    return take_place(s, deadline);
   }
 
   // Returns for how many nanoseconds a thread that has found the lock taken should back off before
   // it goes on, because one running thread alone gets more done than several; 0: not at all. A
   // timed call never does. The thread must not be queued yet: to others it has not arrived.
-  std::uint64_t advised_backoff(const Deadline* deadline) noexcept {
-    if (!W::kParks || !Layout::kThrottles || P::hand_off_after() == 0) return 0;
+  static std::uint64_t advised_backoff(State& s, const Deadline* deadline) noexcept {
+    if (!W::kParks || !Word::kThrottles || P::hand_off_after() == 0) return 0;
     if (deadline != nullptr && !has_no_time(*deadline)) return 0;
-    const auto advice = P::ContentionThrottle::advise(&word_);
+    const auto advice = P::ContentionThrottle::advise(&s.word);
     if (advice.counts) {
-      Value v = word_.load(relaxed);  // the compare-exchange decides
+      Value v = s.word.load(relaxed);  // the compare-exchange decides
       // relaxed: it publishes nothing.
-      while (!word_.compare_exchange(v, v | kCounts, relaxed)) {}
+      while (!s.word.compare_exchange(v, v | Word::kCounts, relaxed)) {}
     }
-    if (advice.sleep == 0 || is_real_time()) return 0;
+    if (advice.sleep == 0 || Head::is_real_time()) return 0;
     return std::min<std::uint64_t>(advice.sleep, kLongestAdvised * P::hand_off_after());
   }
-  void back_off(std::uint64_t nanoseconds) noexcept {
+  static void back_off(State& s, std::uint64_t nanoseconds) noexcept {
     P::throttled();
-    Head::back_off_until(within(nullptr, nanoseconds));
-    P::ContentionThrottle::backed_off(&word_);
+    Head::back_off_until(s, within(nullptr, nanoseconds));
+    P::ContentionThrottle::backed_off(&s.word);
   }
 
   // Waking a thread may take a time slice, if the kernel has put it behind a running one, and
   // nobody else is woken meanwhile: if this thread slept, its processor would be idle for that
   // long. So it backs off and rechecks, if that pays (platform/adaptive/backoff.h). It isn't queued
   // yet: to others it has not arrived.
-  bool take_after_backoff(const Deadline* deadline) noexcept {
-    const Value v = word_.load(relaxed);  // affects timing only
-    const bool one_is_coming = (v & kWaking) != 0 || (v & (kHasHead | kHeadSleeps)) == kHasHead;
-    if (!one_is_coming || P::hand_off_after() == 0 || !P::Backoff::should_sleep(&word_))
+  static bool take_after_backoff(State& s, const Deadline* deadline) noexcept {
+    const Value v = s.word.load(relaxed);  // affects timing only
+    const bool one_is_coming =
+        (v & Word::kWaking) != 0 || (v & (Word::kHasHead | Word::kHeadSleeps)) == Word::kHasHead;
+    if (!one_is_coming || P::hand_off_after() == 0 || !P::Backoff::should_sleep(&s.word))
       return false;
-    Head::back_off_until(within(deadline, Head::first_backoff()));
-    P::Backoff::learn(&word_, (word_.load(relaxed) & kBusy) != 0);  // relaxed: as above
-    return spin([this] { return take_free(); });
+    Head::back_off_until(s, within(deadline, Head::first_backoff()));
+    P::Backoff::learn(&s.word, (s.word.load(relaxed) & Word::kBusy) != 0);  // relaxed: as above
+    return spin(s, [&s] { return take_free(s); });
   }
 
   // Calls `take` at intervals for as long as a thread spins before it sleeps. It polls seldom,
   // since polling takes the word's cache line from the lock's holder. Returns false if the thread
   // has to sleep.
   template <class Take>
-  bool spin(const Take& take) noexcept {
-    typename P::Spins spins(&word_);
+  static bool spin(State& s, const Take& take) noexcept {
+    typename P::Spins spins(&s.word);
     bool more = spins.more();
     for (std::uint32_t pauses = 1; more; pauses *= 2) {
       for (std::uint32_t i = pauses; i != 0 && more; --i, more = spins.more())
@@ -152,118 +152,122 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
   // --- releasing
 
   // Releases a lock without readers. Must be called by a thread that has it.
-  void release_mutex() noexcept {
-    check_word();
-    Value v = word_.load(relaxed);  // the compare-exchange decides
-    const Value stays = ~(kLocked | kSleepers | stops_counting(v));
+  static void release_mutex(State& s) noexcept {
+    s.check();
+    Value v = s.word.load(relaxed);  // the compare-exchange decides
+    const Value stays = ~(Word::kLocked | Word::kSleepers | stops_counting(s, v));
     bool designated = false;
     for (;;) {
-      if (needs_waker(v)) {
-        designated |= designate_waker(v);
+      if (Word::needs_waker(v)) {
+        designated |= Head::designate_waker(s, v);
         continue;
       }
       // release: the critical section; pairs with take_free and the like.
-      if (word_.compare_exchange(v, without_old_tries(v & stays), release)) break;
+      if (s.word.compare_exchange(v, without_old_tries(v & stays), release)) break;
     }
-    wake_next(v, designated);
+    wake_next(s, v, designated);
   }
 
   // Clears the failed-try count if there is no head waiter: the one it was about has had the lock
   // since.
   static Value without_old_tries(Value v) noexcept {
-    return (v & kHasHead) != 0 ? v : v & ~kFailedTries;
+    return (v & Word::kHasHead) != 0 ? v : v & ~Word::kFailedTries;
   }
 
   // Counts a release if that is requested. Returns kCounts if it is the last one to count.
-  Value stops_counting(Value v) noexcept {
-    return (v & kCounts) != 0 && !P::ContentionThrottle::counted(&word_) ? kCounts : 0;
+  static Value stops_counting(State& s, Value v) noexcept {
+    return (v & Word::kCounts) != 0 && !P::ContentionThrottle::counted(&s.word) ? Word::kCounts : 0;
   }
 
   // Wakes the next thread after a release that found v. `designated`: it has set kWaking. The lock
   // may be gone.
-  void wake_next(Value v, bool designated) noexcept {
+  static void wake_next(State& s, Value v, bool designated) noexcept {
     if constexpr (W::kParks) {
       // The one with the highest real-time priority, as the kernel orders them.
-      if ((v & kSleepers) != 0) W::wake_one(&word_, kWordChannel);
+      if ((v & Word::kSleepers) != 0) W::wake_one(&s.word, Head::kWordChannel);
       // Without kWaking some thread has rechecked meanwhile.
-      if (designated && (v & kWaking) != 0) Head::wake_queued();
+      if (designated && (v & Word::kWaking) != 0) Head::wake_queued(s);
     }
   }
 
   // Ends a release that found v, left `next` and woke no queued thread. The lock may be gone.
   static void yield_to_woken(Value v, Value next) noexcept {
-    const bool is_waking = (v & kWaking) != 0;
+    const bool is_waking = (v & Word::kWaking) != 0;
     // Readers hold the lock, and have bypassed a head waiter that is awake.
-    const bool passes =
-        (v & (kHasHead | kHeadSleeps)) == kHasHead && (next & Layout::kReaders) != 0;
+    const bool passes = (v & (Word::kHasHead | Word::kHeadSleeps)) == Word::kHasHead &&
+                        (next & Word::kReaders) != 0;
     if (!is_waking && !passes) return;
-    if (P::YieldPolicy::should_yield(is_waking) && !is_real_time()) P::YieldPolicy::yield();
+    if (P::YieldPolicy::should_yield(is_waking) && !Head::is_real_time()) P::YieldPolicy::yield();
   }
 
  private:
   static constexpr std::uint64_t kLongestAdvised = 4;  // in units of LOCKSWAP_HANDOVER_US
 
   // Takes the lock, or a place among the waiters. Returns like take_slowly.
-  bool take_place(const Deadline* deadline) noexcept {
+  static bool take_place(State& s, const Deadline* deadline) noexcept {
     for (unsigned round = 0;;) {
       // Before the RMW that counts this thread: see wait_in_queue.
       // relaxed: that RMW keeps this load before it.
-      const std::uint32_t wakes = wakes_.load(relaxed);
-      Value v = word_.load(relaxed);  // the compare-exchanges decide
-      if (is_free(v)) {
-        if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_free
-      } else if ((v & (kHasHead | kWaiters)) == 0) {
+      const std::uint32_t wakes = s.wakes.load(relaxed);
+      Value v = s.word.load(relaxed);  // the compare-exchanges decide
+      if (Word::is_free(v)) {
+        if (s.word.compare_exchange(v, v | Word::kLocked, acquire)) return true;  // as take_free
+      } else if ((v & (Word::kHasHead | Word::kWaiters)) == 0) {
         // The lock is busy: its release finds the head waiter. acquire: pairs with take_as_head, so
         // that the time of the last hand-off is visible (rest_of_ration).
-        if (word_.compare_exchange(v, v | kHasHead, acquire)) return wait_as_head(deadline);
-      } else if ((v & kWaiters) == kWaiters) {
+        if (s.word.compare_exchange(v, v | Word::kHasHead, acquire))
+          return Head::wait_as_head(s, deadline);
+      } else if ((v & Word::kWaiters) == Word::kWaiters) {
         if (Head::has_passed(deadline)) return false;
         P::step_aside(round++);
       } else {
         // release: pairs with the acquire in designate_waker, so that `wakes` was loaded before it
         // changes.
-        if (word_.compare_exchange(v, v + kWaiter, release)) return wait_in_queue(wakes, deadline);
+        if (s.word.compare_exchange(v, v + Word::kWaiter, release))
+          return wait_in_queue(s, wakes, deadline);
       }
     }
   }
 
   // Takes a lock that is reserved for another thread, and not busy. The word becomes `from` plus
   // kLocked.
-  bool take_reserved(Value& v, Value from) noexcept {
-    const Value next = (from & ~(kHandOff | kFailedTries | Layout::kPhase)) | kLocked;
-    return word_.compare_exchange(v, next, acquire);  // as take_free
+  static bool take_reserved(State& s, Value& v, Value from) noexcept {
+    const Value next =
+        (from & ~(Word::kHandOff | Word::kFailedTries | Word::kPhase)) | Word::kLocked;
+    return s.word.compare_exchange(v, next, acquire);  // as take_free
   }
 
   // Called by a thread that had loaded `wakes` before it counted itself.
-  bool wait_in_queue(std::uint32_t wakes, const Deadline* deadline) noexcept {
-    std::uint32_t channel = kQueueChannel;
+  static bool wait_in_queue(State& s, std::uint32_t wakes, const Deadline* deadline) noexcept {
+    std::uint32_t channel = Head::kQueueChannel;
     for (Rechecks rechecks;;) {
-      const Parked parked = sleep_in_queue(wakes, channel, within(deadline, rechecks.next_in()));
+      const Parked parked = sleep_in_queue(s, wakes, channel, within(deadline, rechecks.next_in()));
       const bool was_woken = parked != Parked::timed_out;
-      if (parked == Parked::woken) channel = kAgainChannel;
-      if (!was_woken && Head::has_passed(deadline)) return leave_queue();
+      if (parked == Parked::woken) channel = Head::kAgainChannel;
+      if (!was_woken && Head::has_passed(deadline)) return leave_queue(s);
       rechecks.begins(was_woken);
       // Loaded before the word: a later wake-up changes it, so that the next sleep does not begin.
       // acquire: pairs with designate_waker.
-      wakes = wakes_.load(acquire);
-      switch (recheck(rechecks)) {
+      wakes = s.wakes.load(acquire);
+      switch (recheck(s, rechecks)) {
         case Next::holder:
           return true;
         case Next::head:
-          return wait_as_head(deadline);
+          return Head::wait_as_head(s, deadline);
         case Next::real_time_waiter:
-          return wait_as_real_time(deadline);
+          return Head::wait_as_real_time(s, deadline);
         case Next::sleeper:
         case Next::nobody:
           break;
       }
     }
   }
-  Parked sleep_in_queue(std::uint32_t wakes, std::uint32_t channel, const Deadline& end) noexcept {
+  static Parked sleep_in_queue(State& s, std::uint32_t wakes, std::uint32_t channel,
+                               const Deadline& end) noexcept {
     const Deadline due = P::due(end);
     for (;;) {
       // relaxed: the load that follows acquires.
-      const Parked parked = W::wait_once(wakes_, relaxed, wakes, channel, &due);
+      const Parked parked = W::wait_once(s.wakes, relaxed, wakes, channel, &due);
       if (parked != Parked::interrupted) return parked;  // which is not a wake-up
     }
   }
@@ -282,44 +286,45 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     unsigned without_wake_ = 0;  // the number of such rechecks in a row
     bool finds_reserved_ = false;
   };
-  Next recheck(Rechecks& rechecks) noexcept {
-    Value v = word_.load(relaxed);  // the compare-exchanges decide
+  static Next recheck(State& s, Rechecks& rechecks) noexcept {
+    Value v = s.word.load(relaxed);  // the compare-exchanges decide
     for (;;) {
-      check_word();
-      const Value out = (v - kWaiter) & ~kWaking;
-      if (is_free(v)) {
-        if (word_.compare_exchange(v, out | kLocked, acquire)) return Next::holder;  // as take_free
-      } else if ((v & kHasHead) == 0) {
+      s.check();
+      const Value out = (v - Word::kWaiter) & ~Word::kWaking;
+      if (Word::is_free(v)) {
+        if (s.word.compare_exchange(v, out | Word::kLocked, acquire))
+          return Next::holder;  // as take_free
+      } else if ((v & Word::kHasHead) == 0) {
         // acquire: as in take_place.
-        if (word_.compare_exchange(v, out | kHasHead, acquire)) return Next::head;
-      } else if (rechecks.may_take_reserved() && (v & kBusy) == 0) {
-        if (take_reserved(v, out)) return Next::holder;
-      } else if (is_real_time()) {
+        if (s.word.compare_exchange(v, out | Word::kHasHead, acquire)) return Next::head;
+      } else if (rechecks.may_take_reserved() && (v & Word::kBusy) == 0) {
+        if (take_reserved(s, v, out)) return Next::holder;
+      } else if (Head::is_real_time()) {
         // relaxed: publishes nothing; as in leave_queue.
-        if (word_.compare_exchange(v, out, relaxed)) return Next::real_time_waiter;
-      } else if (clear_waking(v)) {
-        rechecks.found((v & kBusy) == 0);
+        if (s.word.compare_exchange(v, out, relaxed)) return Next::real_time_waiter;
+      } else if (clear_waking(s, v)) {
+        rechecks.found((v & Word::kBusy) == 0);
         return Next::sleeper;
       }
     }
   }
   // Clears kWaking. Returns false if the word isn't v any more.
-  bool clear_waking(Value& v) noexcept {
+  static bool clear_waking(State& s, Value& v) noexcept {
     // relaxed: the head waiter is there, so that nobody else has to be woken.
-    return (v & kWaking) == 0 || word_.compare_exchange(v, v & ~kWaking, relaxed);
+    return (v & Word::kWaking) == 0 || s.word.compare_exchange(v, v & ~Word::kWaking, relaxed);
   }
 
   // Called when the deadline has passed. Returns true if the lock was free, and is held now.
-  bool leave_queue() noexcept {
-    Value v = word_.load(relaxed);  // the compare-exchange decides
+  static bool leave_queue(State& s) noexcept {
+    Value v = s.word.load(relaxed);  // the compare-exchange decides
     for (;;) {
       // This thread may be the one that is being woken. If no other takes its place, the next
       // release wakes one: the lock is busy, or the head waiter will get it.
-      check_word();
-      const Value out = (v - kWaiter) & ~kWaking;
-      const bool takes = is_free(v);
+      s.check();
+      const Value out = (v - Word::kWaiter) & ~Word::kWaking;
+      const bool takes = Word::is_free(v);
       // acquire: as take_free, if it takes the lock.
-      if (word_.compare_exchange(v, takes ? out | kLocked : out, acquire)) return takes;
+      if (s.word.compare_exchange(v, takes ? out | Word::kLocked : out, acquire)) return takes;
     }
   }
 };

@@ -52,13 +52,14 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cstdint>
 
+#include "platform/atomic.h"
 #include "platform/concept.h"
 
 namespace lockswap {
 
-// What a lock adds to the flags of this file. All state is in one class, so that its bytes are laid
-// out as the pthread object requires.
+// What a lock adds to the flags of this file.
 template <class L>
 concept EventualWord = requires {
   typename L::Value;
@@ -76,8 +77,9 @@ concept EventualWord = requires {
   // readers it has `handed_off`, the time of the last hand-off (eventual_head.h), or 0.
 };
 
+// The word: these flags, and what the lock adds.
 template <Platform P, EventualWord Layout>
-struct EventualFlags {
+struct EventualFlags : Layout {
   using Value = typename Layout::Value;
 
   static constexpr Value kLocked = 1;      // by a writer
@@ -126,6 +128,22 @@ struct EventualFlags {
       return !(both_in || in_phase || for_nobody);
     }
     return true;
+  }
+};
+
+// All state of a lock, in the order in which the pthread object has it.
+template <Platform P, EventualWord Layout>
+struct EventualState {
+  using Word = EventualFlags<P, Layout>;
+
+  typename P::template atomic<typename Word::Value> word{};
+  typename P::template atomic<std::uint32_t> wakes{};
+  [[no_unique_address]] typename Layout::template More<P> more{};
+
+  void check() const noexcept {
+    P::check([this] {
+      return Word::is_sound(word.load(relaxed), Word::kReaders != 0 && P::take_back() != 0);
+    });
   }
 };
 

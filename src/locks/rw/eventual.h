@@ -53,6 +53,8 @@
 #include <cstdint>
 
 #include "locks/common/claims.h"
+#include "locks/common/eventual_head.h"
+#include "locks/common/eventual_queue.h"
 #include "locks/common/lock_info.h"
 #include "locks/rw/eventual_readers.h"
 #include "locks/rw/eventual_state.h"
@@ -64,15 +66,12 @@
 namespace lockswap {
 
 template <Platform P, LineWaitPolicy<P> W>
-class EventualRw : EventualReaders<P, W> {
+class EventualRw {
+  using Head = EventualHead<P, W, EventualRwWord>;
+  using Queue = EventualQueue<P, W, EventualRwWord>;
   using Readers = EventualReaders<P, W>;
-  using Queue = typename Readers::Queue;
-  using Word = EventualRwWord;
-  using Value = Word::Value;
-  using RwFlags = EventualRwFlags<P>;
-  using Queue::check_word, Queue::designate_waker, Queue::head_may_take, Queue::kBusy,
-      Queue::kFailedTries, Queue::kFailedTry, Queue::kHandOff, Queue::kLocked,
-      Queue::kMostFailedTries, Queue::kSleepers, Queue::more_, Queue::needs_waker, Queue::word_;
+  using Word = typename Readers::Word;
+  using Value = typename Word::Value;
 
  public:
   static constexpr Claims kClaims{.sleepers_in_order = true, .sleeping_readers_next = true};
@@ -96,15 +95,15 @@ class EventualRw : EventualReaders<P, W> {
   // --- reading; 0, or an attempt (eventual_state.h)
 
   [[gnu::always_inline]] std::uint32_t read_arrive() noexcept {
-    return read_if_free() ? 0 : Readers::arrive_slowly();
+    return read_if_free() ? 0 : Readers::arrive_slowly(state_);
   }
   static constexpr bool kReadsIfFree = true;
   [[gnu::always_inline]] bool read_if_free() noexcept {
-    check_word();
-    Value v = word_.load(relaxed);  // the compare-exchange decides
-    while ((v & (kLocked | kHandOff)) == 0) {
+    state_.check();
+    Value v = state_.word.load(relaxed);  // the compare-exchange decides
+    while ((v & (Word::kLocked | Word::kHandOff)) == 0) {
       // acquire: pairs with the releases in write_unlock and release_writer.
-      if (word_.compare_exchange(v, v + Word::kReader, acquire)) [[likely]]
+      if (state_.word.compare_exchange(v, v + Word::kReader, acquire)) [[likely]]
         return true;
     }
     return false;
@@ -112,49 +111,50 @@ class EventualRw : EventualReaders<P, W> {
 
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     const bool is_new = EventualAttempt::periods(attempt) == 0;
-    if (const std::uint64_t time = is_new ? Queue::advised_backoff(deadline) : 0; time != 0) {
+    if (const std::uint64_t time = is_new ? Queue::advised_backoff(state_, deadline) : 0;
+        time != 0) {
       cancel_reader();
-      Queue::back_off(time);
+      Queue::back_off(state_, time);
       attempt = read_arrive();
       if (attempt == 0) return true;
     }
-    const bool is_in = Queue::spin([this, attempt] {
-      Value v = word_.load(relaxed);  // the compare-exchange in enter decides
-      return Readers::enter(v, attempt);
+    const bool is_in = Queue::spin(state_, [this, attempt] {
+      Value v = state_.word.load(relaxed);  // the compare-exchange in enter decides
+      return Readers::enter(state_, v, attempt);
     });
-    return is_in || Readers::wait_to_enter(attempt, deadline);
+    return is_in || Readers::wait_to_enter(state_, attempt, deadline);
   }
 
   bool read_withdraw(std::uint32_t attempt) noexcept {
-    Value v = word_.load(relaxed);  // the compare-exchange in enter decides
-    if (Readers::enter(v, attempt)) return false;
+    Value v = state_.word.load(relaxed);  // the compare-exchange in enter decides
+    if (Readers::enter(state_, v, attempt)) return false;
     cancel_reader();
     return true;
   }
 
   bool try_read_lock() noexcept {
-    Value v = word_.load(relaxed);  // the compare-exchanges decide
-    while ((v & kLocked) == 0) {
+    Value v = state_.word.load(relaxed);  // the compare-exchanges decide
+    while ((v & Word::kLocked) == 0) {
       Value next = v + Word::kReader;
       bool enters = true;
-      if (!RwFlags::can_enter(v)) {
+      if (!Word::can_enter(v)) {
         // The lock is reserved. If readers hold it, the head waiter is waiting for them.
-        if ((v & kBusy) != 0) return false;
-        enters = (v & kFailedTries) >= kMostFailedTries;
-        if (!enters && !P::FailedTries::should_count(&word_)) return false;
-        next = enters ? (v & ~kFailedTries) + Word::kReader : v + kFailedTry;
+        if ((v & Word::kBusy) != 0) return false;
+        enters = (v & Word::kFailedTries) >= Word::kMostFailedTries;
+        if (!enters && !P::FailedTries::should_count(&state_.word)) return false;
+        next = enters ? (v & ~Word::kFailedTries) + Word::kReader : v + Word::kFailedTry;
       }
       // acquire: as in read_if_free; a failed trylock orders nothing.
-      if (word_.compare_exchange(v, next, acquire)) return enters;
+      if (state_.word.compare_exchange(v, next, acquire)) return enters;
     }
     return false;
   }
 
   [[gnu::always_inline]] void read_unlock() noexcept {
-    Value v = word_.load(relaxed);  // the compare-exchange decides
+    Value v = state_.word.load(relaxed);  // the compare-exchange decides
     while ((v & ~Word::kReaders) == 0) {
       // release: the reader's section; pairs with the acquires of writers in the queue.
-      if (word_.compare_exchange(v, v - Word::kReader, release)) [[likely]]
+      if (state_.word.compare_exchange(v, v - Word::kReader, release)) [[likely]]
         return;
     }
     release_reader();
@@ -163,52 +163,53 @@ class EventualRw : EventualReaders<P, W> {
   // --- writing
 
   void write_lock() noexcept {
-    if (Queue::take_free()) return;
-    Queue::take_slowly(nullptr);
+    if (Queue::take_free(state_)) return;
+    Queue::take_slowly(state_, nullptr);
     forget_impatience();
   }
   bool write_lock_until(const Deadline* deadline) noexcept {
-    if (Queue::take_free()) return true;
-    const bool has_it = Queue::take_slowly(deadline);
+    if (Queue::take_free(state_)) return true;
+    const bool has_it = Queue::take_slowly(state_, deadline);
     forget_impatience();
     if (has_it) return true;
     // Readers may have waited because the lock was reserved for this thread.
-    if ((word_.load(relaxed) & Word::kWaitingReaders) != 0) {
+    if ((state_.word.load(relaxed) & Word::kWaitingReaders) != 0) {
       // release: pairs with wait_to_enter, so that readers see the lock as it is now.
-      more_.reader_wakes.fetch_add(1, release);
+      state_.more.reader_wakes.fetch_add(1, release);
       wake_readers();
     }
     return false;
   }
-  bool try_write_lock() noexcept { return Queue::try_take(); }
+  bool try_write_lock() noexcept { return Queue::try_take(state_); }
   void write_unlock() noexcept {
     // Loads first, because while others sleep, a CAS that must fail would cost as much as a
     // release.
-    Value v = word_.load(relaxed);  // the compare-exchange decides
+    Value v = state_.word.load(relaxed);  // the compare-exchange decides
     // release: the critical section; pairs with the acquires of readers and in the queue.
-    if (v == kLocked && word_.compare_exchange(v, 0, release)) [[likely]]
+    if (v == Word::kLocked && state_.word.compare_exchange(v, 0, release)) [[likely]]
       return;
     release_writer();
   }
 
   // --- racy snapshots
   // All acquire: pair with the releases of threads that left.
-  bool has_readers() const noexcept { return (word_.load(acquire) & Word::kReaders) != 0; }
-  bool has_writer() const noexcept { return (word_.load(acquire) & kLocked) != 0; }
+  bool has_readers() const noexcept { return (state_.word.load(acquire) & Word::kReaders) != 0; }
+  bool has_writer() const noexcept { return (state_.word.load(acquire) & Word::kLocked) != 0; }
   // Returns whether half of the range is in use.
-  bool too_many_readers() const noexcept { return (word_.load(acquire) & kManyReaders) != 0; }
-  bool idle() const noexcept { return (word_.load(acquire) & ~Queue::kCounts) == 0; }
+  bool too_many_readers() const noexcept { return (state_.word.load(acquire) & kManyReaders) != 0; }
+  bool idle() const noexcept { return (state_.word.load(acquire) & ~Word::kCounts) == 0; }
 
   // --- in a forked child (LockCore). relaxed: fork() orders what threads did.
   bool needs_no_repair(bool held) const noexcept {
-    return (word_.load(relaxed) & ~Word::kReaders) == (held ? kLocked : 0);
+    return (state_.word.load(relaxed) & ~Word::kReaders) == (held ? Word::kLocked : 0);
   }
   // A lock that was held for writing has no readers, and will get none.
   void repair_after_fork(bool held) noexcept {
-    Value v = word_.load(relaxed);
+    Value v = state_.word.load(relaxed);
     // Read holds may end meanwhile.
-    while (!word_.compare_exchange(v, (v & Word::kReaders) | (held ? kLocked : 0), relaxed)) {}
-    more_.level.store(0, relaxed);
+    while (!state_.word.compare_exchange(v, (v & Word::kReaders) | (held ? Word::kLocked : 0),
+                                         relaxed)) {}
+    state_.more.level.store(0, relaxed);
   }
 
  private:
@@ -218,26 +219,26 @@ class EventualRw : EventualReaders<P, W> {
   // since no writer is left that readers should defer to.
   void forget_impatience() noexcept {
     // Both relaxed: affects timing only.
-    if (more_.level.load(relaxed) != 0) more_.level.store(0, relaxed);
+    if (state_.more.level.load(relaxed) != 0) state_.more.level.store(0, relaxed);
   }
   void wake_readers() noexcept {
-    if constexpr (W::kParks) W::wake(&more_.reader_wakes, Readers::kReadersChannel);
+    if constexpr (W::kParks) W::wake(&state_.more.reader_wakes, Readers::kReadersChannel);
   }
 
   [[gnu::noinline]] void release_writer() noexcept {
-    check_word();
-    Value v = word_.load(relaxed);  // the compare-exchanges decide
-    const Value clears = kLocked | Word::kWakesReaders | Queue::stops_counting(v);
+    state_.check();
+    Value v = state_.word.load(relaxed);  // the compare-exchanges decide
+    const Value clears = Word::kLocked | Word::kWakesReaders | Queue::stops_counting(state_, v);
     Leaving leaving;
     bool wakes_readers = false;
     for (;;) {
       Value next = v & ~clears;
-      if (RwFlags::must_wake_readers(v)) {
+      if (Word::must_wake_readers(v)) {
         if (!wakes_readers) {
           wakes_readers = begin_to_wake_readers(v);
           continue;
         }
-        next = RwFlags::with_readers_woken(next);
+        next = Word::with_readers_woken(next);
       }
       if (!try_to_leave(v, next, leaving)) continue;
       if ((next & ~v & Word::kPhase) != 0) P::begins_phase();
@@ -248,20 +249,20 @@ class EventualRw : EventualReaders<P, W> {
     }
   }
   [[gnu::noinline]] void release_reader() noexcept {
-    const Value v = word_.load(relaxed);  // the compare-exchanges in leave decide
-    const Value clears = Queue::stops_counting(v);
+    const Value v = state_.word.load(relaxed);  // the compare-exchanges in leave decide
+    const Value clears = Queue::stops_counting(state_, v);
     leave(v, [clears](Value now) { return (now - Word::kReader) & ~clears; });
   }
   // Called by a reader that is counted as waiting, and stops waiting.
   [[gnu::noinline]] void cancel_reader() noexcept {
-    leave(word_.load(relaxed), RwFlags::without_waiting);  // as in release_reader
+    leave(state_.word.load(relaxed), Word::without_waiting);  // as in release_reader
   }
 
   // Replaces the word, whose last known value is v, by next_of(word), and wakes those that may take
   // the lock then.
   template <class NextOf>
   void leave(Value v, const NextOf& next_of) noexcept {
-    check_word();
+    state_.check();
     Leaving leaving;
     Value next = next_of(v);
     while (!try_to_leave(v, next, leaving))
@@ -273,9 +274,9 @@ class EventualRw : EventualReaders<P, W> {
   // Called by the writer. Returns false, and the new value in v, if the word has changed.
   bool begin_to_wake_readers(Value& v) noexcept {
     // relaxed: published by the release below.
-    if (!word_.compare_exchange(v, v | Word::kWakesReaders, relaxed)) return false;
+    if (!state_.word.compare_exchange(v, v | Word::kWakesReaders, relaxed)) return false;
     // release: a reader that sees the change sees kWakesReaders; pairs with wait_to_enter.
-    more_.reader_wakes.fetch_add(1, release);
+    state_.more.reader_wakes.fetch_add(1, release);
     v |= Word::kWakesReaders;
     return true;
   }
@@ -287,23 +288,25 @@ class EventualRw : EventualReaders<P, W> {
   // Changes the word from v to `next` for a thread that leaves, and ensures that those who may take
   // the lock then will be woken. Returns false if it must be repeated with a new v.
   bool try_to_leave(Value& v, Value next, Leaving& leaving) noexcept {
-    leaving.frees = head_may_take(next);
+    leaving.frees = Word::head_may_take(next);
     if (leaving.frees) {
-      if (needs_waker(v)) {
-        leaving.designated |= designate_waker(v);
+      if (Word::needs_waker(v)) {
+        leaving.designated |= Head::designate_waker(state_, v);
         return false;
       }
-      next = Queue::without_old_tries(next & ~kSleepers);
+      next = Queue::without_old_tries(next & ~Word::kSleepers);
     }
     // release: the section; pairs with the acquires in the queue, in read_if_free and in enter.
-    return word_.compare_exchange(v, next, release);
+    return state_.word.compare_exchange(v, next, release);
   }
   // Called after try_to_leave, which found v. The lock may be gone.
   void wake_after(const Leaving& leaving, Value v) noexcept {
     // A request may have come after the queued thread was designated.
     if (leaving.frees || leaving.designated)
-      Queue::wake_next(leaving.frees ? v : v & ~kSleepers, leaving.designated);
+      Queue::wake_next(state_, leaving.frees ? v : v & ~Word::kSleepers, leaving.designated);
   }
+
+  typename Readers::State state_;
 };
 
 }  // namespace lockswap

@@ -35,7 +35,7 @@ struct EventualRwWord {
 
 // The meaning of the word for readers.
 template <Platform P>
-struct EventualRwFlags {
+struct EventualRwFlags : EventualFlags<P, EventualRwWord> {
   using Flags = EventualFlags<P, EventualRwWord>;
   using Word = EventualRwWord;
   using Value = Word::Value;

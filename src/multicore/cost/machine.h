@@ -190,8 +190,8 @@ class Machine {
     return line.owner == core || line.sharers[static_cast<std::size_t>(core)];
   }
   double transfer(int from, int to) const {
-    return costs_.transfer[static_cast<std::size_t>(from) * static_cast<std::size_t>(cores_) +
-                           static_cast<std::size_t>(to)];
+    const auto row = static_cast<std::size_t>(from) * static_cast<std::size_t>(cores_);
+    return costs_.transfer[row + static_cast<std::size_t>(to)];
   }
   void schedule(int thread, double at, Event::Kind kind = Event::Kind::goes_on);
   void schedule(Line& line, double at, Event::Kind kind);

@@ -45,7 +45,7 @@ def main(build: Path) -> None:
         for library, variable, value, command in (
             ("liblockswap.so", "LOCKSWAP_PROFILE", folder, ["tests/profile/profile_hot_locks", "killed"]),
             ("liblockswap.so", "LOCKSWAP_RECORD", folder, ["tests/calls/calls_subject", "killed"]),
-            ("liblockswap-audit.so", "LOCKSWAP_AUDIT", f"{folder}/audit", ["tests/audit/audit_orders", "opposite"]),
+            ("liblockswap-audit.so", "LOCKSWAP_AUDIT", f"{folder}/audit", ["tests/audit/audit_shared", "orders"]),
         ):
             if (build / library).exists():
                 env = os.environ | {"LD_PRELOAD": str(build / library), variable: value}

@@ -110,6 +110,9 @@ class MicroLock final : public Mutex {
 // folly::DistributedMutex without combining. A waiter puts its own node in the central word and
 // polls that node. A holder that leaves takes all who wait there at once, and they go one after
 // another, the last that came first.
+// If threads share processors, a waiter sleeps for half a millisecond after each 4,000 polls, and a
+// holder skips those that sleep. A waiter that was skipped sleeps in its next wait from the start,
+// until a holder comes to it, skips it and wakes it.
 class DistributedMutex final : public Mutex {
  public:
   void begin() override {
@@ -118,32 +121,33 @@ class DistributedMutex final : public Mutex {
       nodes_[static_cast<std::size_t>(i)] = new (cost::zeroed(sizeof(Node))) Node{};
   }
   void write() override {
-    Node& me = node(machine.current());
-    me.signal.store(0, relaxed);
-    const auto id = static_cast<std::uint32_t>(machine.current()) + kFirst;
-    const std::uint32_t before = tail_->exchange(id, acq_rel);
-    me.behind = before;
-    me.mark = id;
-    if (before == 0) {
-      me.behind = me.end = id;
-      return;
-    }
-    poll(me.signal, [](std::uint32_t v) { return v != 0; });
+    for (std::uint32_t how = kPolls; !try_write(how);)
+      how = how == kPolls ? kSleeps : kPolls;
   }
   void write_unlock() override {
-    Node& me = node(machine.current());
-    if (me.behind != me.end) {  // the next of those that were taken together
-      pass(me.behind, me.end, me.mark);
-      return;
+    const Node& me = node(machine.current());
+    std::uint32_t next = me.behind, end = me.end, mark = me.mark;
+    for (;;) {
+      while (next != end) {  // those that were taken together
+        const std::uint32_t after = node_of(next).behind;
+        if (pass(node_of(next), end, mark)) return;
+        next = after;
+      }
+      std::uint32_t seen = mark;
+      if (tail_->compare_exchange(seen, 0, release)) return;
+      // All that came since; the first of them stands behind what the word had.
+      next = tail_->exchange(kTaken, acq_rel);
+      end = mark;
+      mark = kTaken;
     }
-    std::uint32_t mark = me.mark;
-    if (tail_->compare_exchange(mark, 0, release)) return;
-    // All that came since; the first of them stands behind what the word had.
-    pass(tail_->exchange(kTaken, acq_rel), me.mark, kTaken);
   }
 
  private:
   static constexpr std::uint32_t kTaken = 1, kFirst = 2;
+  // A node's signal: how its thread waits, or how that ended.
+  static constexpr std::uint32_t kPolls = 0, kGoes = 1, kIsSkipped = 2, kNaps = 3, kSleeps = 4;
+  static constexpr int kMostPolls = 4000;
+  static constexpr double kNap = 500'000;
   struct alignas(128) Node {
     Word signal{};
     std::uint32_t behind = 0;  // who came before it
@@ -151,11 +155,50 @@ class DistributedMutex final : public Mutex {
     std::uint32_t mark = 0;    // what the central word has if nobody has come since
   };
   Node& node(int i) { return *nodes_[static_cast<std::size_t>(i)]; }
-  void pass(std::uint32_t to, std::uint32_t end, std::uint32_t mark) {
-    Node& next = node(static_cast<int>(to - kFirst));
+  Node& node_of(std::uint32_t id) { return node(static_cast<int>(id - kFirst)); }
+  // Returns false if it was skipped.
+  bool try_write(std::uint32_t how) {
+    Node& me = node(machine.current());
+    me.signal.store(how, relaxed);
+    const auto id = static_cast<std::uint32_t>(machine.current()) + kFirst;
+    const std::uint32_t before = tail_->exchange(id, acq_rel);
+    me.behind = before;
+    me.mark = id;
+    if (before == 0) {
+      me.behind = me.end = id;
+      return true;
+    }
+    if (how == kSleeps) {
+      while (me.signal.load(acquire) == kSleeps)
+        sleep_while(me.signal, kSleeps);
+      return false;
+    }
+    return waits_for_its_turn(me.signal);
+  }
+  static bool waits_for_its_turn(Word& signal) {
+    const auto ended = [](std::uint32_t v) { return v == kGoes || v == kIsSkipped; };
+    if (!machine.shares_processors()) return poll(signal, ended);
+    if (!poll(signal, ended, machine.now() + kMostPolls * machine.costs().pause)) {
+      std::uint32_t seen = kPolls;
+      signal.compare_exchange(seen, kNaps, acq_rel);
+      while (!ended(signal.load(acquire)))
+        nap(kNap);
+    }
+    return signal.load(acquire) == kGoes;
+  }
+  // Returns false if it skips the node. With a processor for each thread nobody sleeps.
+  bool pass(Node& next, std::uint32_t end, std::uint32_t mark) {
+    if (machine.shares_processors() && skips(next.signal)) return false;
     next.end = end;
     next.mark = mark;
-    next.signal.store(1, release);
+    next.signal.store(kGoes, release);
+    return true;
+  }
+  static bool skips(Word& signal) {
+    std::uint32_t how = signal.load(acquire);
+    if (how == kPolls || !signal.compare_exchange(how, kIsSkipped, acq_rel)) return false;
+    if (how == kSleeps) wake_one(signal);
+    return true;
   }
 
   Word* tail_ = nullptr;

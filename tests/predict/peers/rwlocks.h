@@ -17,7 +17,7 @@ class RwSpinLock final : public Lock {
   void read() override {
     while ((word_->fetch_add(kReader, acquire) & kWriter) != 0) {
       word_->fetch_sub(kReader, release);
-      poll(*word_, [](std::uint32_t v) { return (v & kWriter) == 0; });
+      poll_and_yield(*word_, [](std::uint32_t v) { return (v & kWriter) == 0; });
     }
   }
   void read_unlock() override { word_->fetch_sub(kReader, release); }
@@ -25,7 +25,7 @@ class RwSpinLock final : public Lock {
     for (;;) {
       std::uint32_t seen = 0;
       if (word_->compare_exchange(seen, kWriter, acq_rel)) return;
-      poll(*word_, [](std::uint32_t v) { return v == 0; });
+      poll_and_yield(*word_, [](std::uint32_t v) { return v == 0; });
     }
   }
   void write_unlock() override { word_->fetch_and(~kWriter, release); }
@@ -37,8 +37,8 @@ class RwSpinLock final : public Lock {
 
 // folly::SharedMutex. A reader that finds other readers writes the lock's address into a slot of a
 // table, so that it doesn't change the lock's word. A writer moves such readers into the word, and
-// waits for them. A waiter polls twice, then yields a thousand times, then sleeps. A reader has a
-// token, which says where its slot is.
+// waits for them. A waiter polls for a while, then yields a thousand times, then sleeps; it sleeps
+// earlier if other threads want its processor. A reader has a token, which says where its slot is.
 template <bool kWriterFirst>
 class SharedMutex final : public Lock {
  public:
@@ -93,6 +93,7 @@ class SharedMutex final : public Lock {
   static constexpr std::uint32_t kReaders = ~(kReader - 1);
   static constexpr std::uint32_t kMine = 1;
   static constexpr int kSlots = 64;
+  static constexpr int kYields = 1000;
   struct alignas(32) Slot {  // folly's table: every fourth of its pointers, so two of a line
     Word word{};
   };
@@ -121,17 +122,34 @@ class SharedMutex final : public Lock {
     }
   }
   void wait_for_none_of(std::uint32_t bits) {
-    constexpr double kYield = 400, kYields = 1000;
     const auto none = [bits](std::uint32_t v) { return (v & bits) == 0; };
     while (!none(word_->load(acquire))) {
-      if (poll(*word_, none, machine.now() + kYields * kYield)) {
-        machine.spend(std::uniform_real_distribution<double>(0, kYield)(machine.random()));
-        return;
-      }
+      if (machine.shares_processors() ? yields_until(none) : polls_until(none)) return;
       std::uint32_t v = word_->load(acquire);
       if (none(v) || !word_->compare_exchange(v, v | kSleeps, relaxed)) continue;
       sleep_while(*word_, v | kSleeps);
     }
+  }
+  // With a processor for each thread a yield only takes time.
+  template <class Pred>
+  bool polls_until(Pred none) {
+    constexpr double kYield = 400;
+    if (!poll(*word_, none, machine.now() + kYields * kYield)) return false;
+    machine.spend(std::uniform_real_distribution<double>(0, kYield)(machine.random()));
+    return true;
+  }
+  template <class Pred>
+  bool yields_until(Pred none) {
+    constexpr double kPolling = 7'000;
+    if (poll(*word_, none, machine.now() + kPolling)) return true;
+    for (int i = 0; i < kYields; ++i) {
+      const double before = machine.now();
+      machine.yield();
+      machine.yield();
+      if (none(word_->load(acquire))) return true;
+      if (machine.now() - before > 3 * machine.costs().switching) return false;  // others ran
+    }
+    return false;
   }
   void wake() {
     word_->fetch_and(~kSleeps, relaxed);

@@ -24,6 +24,23 @@ bool poll(const Word& word, Pred pred, double until = kNever) {
   return true;
 }
 
+// The same without an end. If threads share processors, it yields before each poll after the first
+// thousand.
+template <class Pred>
+void poll_and_yield(const Word& word, Pred pred) {
+  constexpr int kPolls = 1000;
+  const double until =
+      machine.shares_processors() ? machine.now() + kPolls * machine.costs().pause : kNever;
+  while (!poll(word, pred, until))
+    machine.yield();
+}
+
+// Sleeps for that time, as nanosleep does.
+inline void nap(double ns) {
+  static constexpr std::uint32_t kNobody = 0;
+  machine.sleep(&kNobody, 0, machine.now() + ns);
+}
+
 // Sleeps while the word has that value, as futex_wait does.
 inline void sleep_while(const Word& word, std::uint32_t value) {
   Modelled::park(word, value, 1, nullptr);
@@ -43,11 +60,12 @@ class Sleeper {
       return;
     }
     polled_ = kPolls;
-    machine.spend(500'000);
+    nap(kNap);
   }
 
  private:
   static constexpr int kPolls = 4000;
+  static constexpr double kNap = 500'000;
   int polled_ = 0;
 };
 
