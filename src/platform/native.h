@@ -27,6 +27,7 @@
 #include "platform/real_time.h"
 #include "platform/rereading.h"
 #include "platform/scan.h"
+#include "platform/scan_fences.h"
 #include "platform/signals.h"
 #include "platform/step_aside.h"
 #include "platform/system_rwlock.h"
@@ -275,15 +276,9 @@ struct Native {
   template <class OnHit>
   static bool scan(const atomic<std::uint64_t>* table, std::size_t n, std::uint64_t key,
                    OnHit on_hit) noexcept {
-    fence(seq_cst);
-    bool all = true;
-    for (std::size_t i = 0; (i = find_slot(table, i, n, key)) < n; ++i) {
-      all = on_hit(i);
-      if (!all) break;
-    }
-    // acquire: also synchronises with the releases of readers whose slots were read as free.
-    fence(acquire);
-    return all;
+    return scan_between_fences(
+        n, [](Order order) { fence(order); },
+        [table, n, key](std::size_t from) { return find_slot(table, from, n, key); }, on_hit);
   }
 
  private:

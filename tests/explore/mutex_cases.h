@@ -68,6 +68,7 @@ extern const MutexScripts kAlone;
 extern const MutexScripts kTwoLocks;
 extern const MutexScripts kMoreFork;
 extern const MutexScripts kWound;
+extern const MutexScript kChannels;
 extern const MutexScripts kMoreCond;
 extern const MutexScripts kMoreManyCond;
 extern const MutexScripts kCondQueue;
@@ -78,6 +79,8 @@ extern const MutexScript kOldest;
 extern const MutexScripts kRationedMany;
 extern const MutexScripts kUrgent;
 extern const MutexScript kLifted;
+// A set of channels has 32 bits, of which a lock may use some for other sleepers.
+constexpr std::uint64_t kChannelsBefore = 26;
 // How many bits the numbers in locks have.
 constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
 
@@ -173,6 +176,7 @@ class MutexBuilder {
   // Where acquisitions leave anything behind: numbers in the lock that wrap around.
   void add_wound(const std::string& name, LockUnderTest& core) {
     if (!counts_acquisitions(core)) return;
+    if (sleeps(name)) add_case("core/" + name, &core, kChannels).wound_writes = kChannelsBefore;
     for (const int bits : kWoundBits) {
       for (const MutexScript& s : kWound) {
         Case& c = add_case("core/" + name + "-2^" + std::to_string(bits), &core, s);

@@ -59,6 +59,10 @@ const MutexScripts kWound = {
     {"timed", {"W u tryW u", "timedW u W u"}},
 };
 
+// Threads sleep one after the other, each with a number of its own, past the last channel of a set.
+const MutexScript kChannels = {
+    "channels", {"W u W u W u W u", "W u W u W u W u"}, &kNoStrayNoStale};
+
 // A holder, the first of those that wait, and a line behind it.
 const MutexScripts kRationed = {
     {"3w", {"W u W u", "W u", "W u"}, &kRationedBounds},

@@ -62,9 +62,17 @@ bool Overdue::is_overdue(const Thread& t) const {
          std::ranges::none_of(threads_, writes);
 }
 
+bool Overdue::is_late(int thread) const {
+  const Thread& t = threads_[thread];
+  return t.is_timed && (t.at == At::reads || t.at == At::writes) &&
+         machine.waits_for_others(thread);
+}
+
 std::string Overdue::find() const {
   for (int i = 0; i < kMaxThreads; ++i) {
-    if (is_overdue(threads_[i])) return "nobody keeps T" + std::to_string(i) + " from the lock";
+    const std::string name = "T" + std::to_string(i);
+    if (is_overdue(threads_[i])) return "lost wake-up: nobody keeps " + name + " from the lock";
+    if (is_late(i)) return "late: " + name + " waits on, whatever its deadline";
   }
   if (std::ranges::any_of(threads_, [](const Thread& t) { return t.in_handler; })) return {};
   for (const std::uint32_t threads : signals_) {
@@ -73,7 +81,7 @@ std::string Overdue::find() const {
       const Held& held = held_[threads_[i].lock];
       if ((threads >> i & 1) != 0 && (held.unknown || held.at_all())) is_free = false;
     }
-    if (is_free) return "nobody has come back from a signal";
+    if (is_free) return "lost wake-up: nobody has come back from a signal";
   }
   return {};
 }

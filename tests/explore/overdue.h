@@ -9,6 +9,8 @@
 //     come back, though nobody holds the mutex; after a broadcast, it has not. A thread waited if
 //     the one that signals has acquired the mutex since. Nothing is said while a thread runs a
 //     signal handler amid its wait
+// A thread is late if no thread can go on, and it waits in a call with a deadline, but not until
+// that deadline.
 // Nothing is said of a lock from when a hold is released by another thread than acquired it, or a
 // fork has come in the middle of a call.
 #pragma once
@@ -32,9 +34,10 @@ class Overdue {
   }
 
   // Each by the thread that does it, at that lock.
-  void begins(int lock, bool is_write) {
+  void begins(int lock, bool is_write, bool is_timed) {
     me().at = is_write ? At::writes : At::reads;
     me().lock = lock;
+    me().is_timed = is_timed;
   }
   void acquired(int lock, bool is_write) {
     me().at = At::elsewhere;
@@ -68,8 +71,9 @@ class Overdue {
   struct Thread {
     At at = At::elsewhere;
     int lock = 0;
-    int cond = 0;   // waits
-    int since = 0;  // waits: the moment
+    bool is_timed = false;  // reads, writes: the call has a deadline that passes
+    int cond = 0;           // waits
+    int since = 0;          // waits: the moment
     bool in_handler = false;
     std::array<int, kPlaces> last{};  // when it acquired each lock last
   };
@@ -83,6 +87,7 @@ class Overdue {
 
   Thread& me() { return threads_[machine.current()]; }
   bool is_overdue(const Thread& t) const;
+  bool is_late(int thread) const;
 
   std::array<Thread, kMaxThreads> threads_{};
   std::array<Held, kPlaces> held_{};

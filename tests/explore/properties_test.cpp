@@ -245,6 +245,8 @@ int main() {
   toy<Fault::generous, Spin>("generous", {"W u W u", "W u"}, "a second hand-off, though");
   toy<Fault::shy, Spin>("shy", {"W u +1", "?1 tryW u"}, "an acquisition failed, though nothing");
   toy<Fault::hasty, Spin>("hasty", {"W u", "timedR u"}, "ETIMEDOUT before the deadline");
+  toy<Fault::outwaits, Spin>("outwaits", {"W +1 ?2 u", "?1 timedW! +2"}, "late: T1");
+  toy<Fault::unheard, Park>("unheard", {"W u", "R u"}, "a futex call without a channel");
   toy<Fault::never_late, Spin>("never_late", {"W u +1", "?1 lateW u"},
                                "an acquisition failed, though nothing");
   {

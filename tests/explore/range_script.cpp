@@ -6,11 +6,23 @@
 #include <memory>
 #include <sstream>
 
+#include "nap.h"
+
 namespace lockswap::explore {
 namespace {
 
 struct Step {
-  enum What : std::uint8_t { acquire, release, downgrade, upgrade, set, wait, exit, fork } what;
+  enum What : std::uint8_t {
+    acquire,
+    release,
+    downgrade,
+    upgrade,
+    set,
+    wait,
+    nap,
+    exit,
+    fork
+  } what;
   enum How : std::uint8_t { waits, only_try, timed, late, far } how = waits;
   bool shared = false;
   bool oldest = false;
@@ -33,7 +45,8 @@ constexpr int kEvents = 5;
 struct World {
   std::array<std::array<Plain, kUnits>, kLocks> data;  // by lock
   std::array<ExploredAtomic<std::uint32_t>, kEvents> events;
-  RangeUnderTest* lock;  // both of them
+  ExploredAtomic<std::uint32_t> nowhere;  // where naps sleep
+  RangeUnderTest* lock;                   // both of them
   bool both_used = false;
   // By process, by thread.
   std::vector<std::vector<Steps>> steps;
@@ -84,6 +97,8 @@ Step parse_word(const std::string& word) {
     s.what = Step::downgrade;
   } else if (w == "up") {
     s.what = Step::upgrade;
+  } else if (w == "nap") {
+    s.what = Step::nap;
   } else if (w == "exit") {
     s.what = Step::exit;
   } else if (w == "fork") {
@@ -177,6 +192,9 @@ void run_steps(World& world, const Steps& steps) {
       case Step::wait:
         Explored::await(Pause::spin, world.events[s.number], lockswap::acquire,
                         [](std::uint32_t v) { return v != 0; });
+        break;
+      case Step::nap:
+        nap(world.nowhere);
         break;
       case Step::exit:
         machine.end_and_begin_thread();

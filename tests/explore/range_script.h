@@ -7,6 +7,7 @@
 //   down             the newest range becomes shared
 //   up               it becomes exclusive if it can (without a result said, it may fail)
 //   +1 ?1            set event 1; wait for event 1 (release, acquire: the program's own order)
+//   nap              sleeps until no other thread can go on
 //   2E0-4 ...        of the second lock; `down`, `up` and `u` find out themselves
 //   exit             the thread ends, another begins in its place
 //   fork             as in script.h; after `|`: the other threads in the child

@@ -33,6 +33,8 @@ constexpr Bounds kPatienceManySmall{0, 1, 0, 1, 0};
 constexpr Bounds kLargeForkOfTwo{2, 0, 0, 1, 0};
 // Numbers in locks have so many bits.
 constexpr int kWoundBits[] = {24, 27, 30, 31, 32};
+// A set of channels has 32 bits, of which a lock may use some for other sleepers.
+constexpr std::uint64_t kChannelsBefore = 26;
 constexpr std::uint64_t kMostGenerations = (1u << 24) - 4;
 static_assert(kFull.preemptions >= 2 && kFull.stale >= 2);
 
@@ -415,6 +417,7 @@ class RwBuilder {
   // Numbers in the lock that wrap around, if it counts at all.
   void add_wound(const std::string& name, LockUnderTest& core) {
     if (!counts_acquisitions(core)) return;
+    if (sleeps(name)) add_case("core/" + name, &core, kChannels).wound_writes = kChannelsBefore;
     for (const int bits : kWoundBits) {
       for (const Script& s : kWound) {
         Case& c = add_case("core/" + name + "-2^" + std::to_string(bits), &core, s);

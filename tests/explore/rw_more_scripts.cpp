@@ -97,6 +97,8 @@ const Scripts kWound = {
     {"twice", {"W u W u", "R u R u"}},
     {"timed", {"W u timedR u", "timedW u R u"}},
 };
+// Threads sleep one after the other, each with a number of its own, past the last channel of a set.
+const Script kChannels = {"channels", {"W u W u W u W u", "W u W u W u W u"}, &kOneSwitch};
 // Writers and readers that wait, with something in front of them.
 const Scripts kRationed = {
     {"2w1r", {"W u W u", "R u R u", "W u"}, &kSmallRationed},

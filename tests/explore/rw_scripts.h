@@ -37,6 +37,7 @@ extern const Scripts kCrossed;
 extern const Scripts kMoreFork;
 extern const Scripts kWound;
 extern const Scripts kWoundGenerations;
+extern const Script kChannels;
 // For locks that ration hand-offs.
 extern const Scripts kRationed;
 extern const Script kOldest;

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "multicore/explore/platform.h"
+#include "nap.h"
 #include "observer.h"
 #include "overdue.h"
 #include "readers/readers_table.h"
@@ -234,15 +235,6 @@ void wait_for_event(World& w, int number) {
   Explored::await(Pause::spin, w.events[number], acquire, [](std::uint32_t v) { return v != 0; });
 }
 
-// Nobody wakes the thread: its patience with that is over when no other one can go on.
-void nap(World& w) {
-  Deadline never = *machine.deadline(Machine::When::far);
-  never.patience = 1;
-  machine.note("naps ...");
-  while (Explored::park(w.nowhere, 0, kNobodysChannel, &never) != Parked::timed_out) {}
-  machine.note("... until nobody goes on");
-}
-
 void observe_fork(World& w) {
   for (Guarded& g : w.guarded)
     g.observer.forks();
@@ -288,7 +280,7 @@ void run_steps(const Steps& steps, World& world) {
                                             : "",
                      s.is_write ? "write" : "read");
         own.observer.begins(s.is_write, s.how);
-        world.overdue.begins(s.lock, s.is_write);
+        world.overdue.begins(s.lock, s.is_write, s.how == How::timed || s.how == How::late);
         const int error = s.is_write ? lock.write(s.how) : lock.read(s.how);
         machine.note("... %s", error == 0 ? "acquired" : "not acquired");
         const bool gives_up = s.how == How::timed || s.how == How::late;
@@ -397,7 +389,7 @@ void run_steps(const Steps& steps, World& world) {
         machine.note("... and is told");
         break;
       case Do::nap:
-        nap(world);
+        nap(world.nowhere);
         break;
       case Do::set_priority:
         Explored::set_priority(machine.current(), static_cast<std::uint32_t>(s.number));

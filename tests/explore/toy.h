@@ -28,6 +28,8 @@ enum class Fault : std::uint8_t {
   shy,         // a try fails on a lock that was written before
   hasty,       // a timed form does not wait
   never_late,  // a timed form that comes late does not look
+  outwaits,    // a timed form waits as if it had no deadline
+  unheard,     // a waiter asks for no channel
   wild,        // a writer that had to wait writes to a wild address
   endless      // a writer that had to wait goes round without a look at the lock
 };
@@ -112,6 +114,8 @@ class Toy {
   template <class Pred>
   bool wait(Pred pred, const Deadline* deadline, std::uint32_t channel = 1) noexcept {
     if (kFault == Fault::hasty && deadline != nullptr) return false;
+    if (kFault == Fault::outwaits) deadline = nullptr;
+    if (kFault == Fault::unheard) channel = 0;
     if constexpr (kFault == Fault::stray) {
       std::uint32_t v = word_.load(relaxed);
       if (pred(v) || !word_.compare_exchange(v, v | kSleepers, relaxed)) return true;

@@ -561,3 +561,65 @@ def test_who_has_the_lock_is_told_at_once(tmp_path):
     subprocess.run(["gcc", source, "-o", program, "-pthread"], check=True)
     env = os.environ | {"LD_PRELOAD": str(LIBRARY), "LOCKSWAP_FUZZ": "1,percent=1,delay=20"}
     subprocess.run([program], env=env, check=True, timeout=20)  # a minute, if each waited for a second
+
+
+# Each timed call on a lock that another thread has, with 10 ms: the shortest of some, in milliseconds.
+TIMED = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+static long now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+static int timed(int form) {
+  const clockid_t clock = form % 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+  struct timespec at;
+  clock_gettime(clock, &at);
+  at.tv_nsec += 10000000;
+  if (at.tv_nsec >= 1000000000) ++at.tv_sec, at.tv_nsec -= 1000000000;
+  switch (form) {
+    case 0: return pthread_mutex_timedlock(&m, &at);
+    case 1: return pthread_mutex_clocklock(&m, clock, &at);
+    case 2: return pthread_rwlock_timedrdlock(&l, &at);
+    case 3: return pthread_rwlock_clockrdlock(&l, clock, &at);
+    case 4: return pthread_rwlock_timedwrlock(&l, &at);
+    default: return pthread_rwlock_clockwrlock(&l, clock, &at);
+  }
+}
+static void* wait_for_them(void* unused) {
+  for (int form = 0; form < 6; ++form) {
+    long shortest = 1000000;
+    for (int i = 0; i < 5 && shortest >= 500; ++i) {
+      const long begin = now();
+      if (timed(form) != ETIMEDOUT) puts("no time-out");
+      if (now() - begin < shortest) shortest = now() - begin;
+    }
+    printf("%ld ", shortest);
+  }
+  return unused;
+}
+int main(void) {
+  pthread_t t;
+  pthread_mutex_lock(&m);
+  pthread_rwlock_wrlock(&l);
+  pthread_create(&t, 0, wait_for_them, 0);
+  pthread_join(t, 0);
+  return 0;
+}
+"""
+
+
+def test_a_timed_call_is_not_much_later_than_its_deadline(tmp_path):
+    env = os.environ | {"LD_PRELOAD": str(LIBRARY), "LOCKSWAP_FUZZ": "1"}
+    program = compiled(tmp_path / "timed", TIMED)
+    done = subprocess.run([program], env=env, capture_output=True, text=True, check=True)
+    shortest = [int(ms) for ms in done.stdout.split()]
+    assert len(shortest) == 6 and min(shortest) >= 10
+    # A call without a deadline stays in the gate for a second.
+    assert max(shortest) < 500, shortest

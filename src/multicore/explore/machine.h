@@ -207,6 +207,13 @@ class Machine {
     const Thread& t = threads_[thread];
     return t.wait == Thread::Wait::parked && !t.woken && !ready(thread);
   }
+  // Returns whether the thread waits and no deadline ends that, neither its caller's nor a short
+  // one of the lock's own.
+  bool waits_for_others(int thread) const {
+    const Thread& t = threads_[thread];
+    const bool waits = t.wait == Thread::Wait::await || t.wait == Thread::Wait::parked;
+    return waits && !t.timed && !t.idle;
+  }
   // When, since forget_sleeps, the thread and `other` first fell asleep on what `other` sleeps on
   // now: an increasing number, or 0 for never. Both are 0 if `other` is awake, or about to be.
   struct FirstSleeps {
@@ -389,6 +396,7 @@ class Machine {
       __attribute__((format(printf, 6, 7)));
   bool time_out();
   void begins_to_wait(const Deadline* deadline);
+  void fail_without_channel(std::uint32_t channels, const Site& site);
   bool may_time_out(const Thread& t) const;
   bool may_lose_patience(const Thread& t) const;
   void lose_patience();

@@ -14,6 +14,7 @@
 #include "multicore/explore/shadow.h"
 #include "multicore/explore/supply.h"
 #include "platform/concept.h"
+#include "platform/scan_fences.h"
 
 namespace lockswap::explore {
 
@@ -316,13 +317,15 @@ struct Explored {
   template <class OnHit>
   static bool scan(const atomic<std::uint64_t>* table, std::size_t n, std::uint64_t key,
                    OnHit on_hit, Site s = Site::current()) {
-    machine.fence(Op::scan_enter, seq_cst, s);
-    bool all = true;
-    for (std::size_t i = 0; all && i < n; ++i) {
-      if ((table[i].load(relaxed, s) | 1) == (key | 1)) all = on_hit(i);
-    }
-    machine.fence(Op::scan_leave, acquire, s);
-    return all;
+    const auto fence = [s](Order order) {
+      machine.fence(order == seq_cst ? Op::scan_enter : Op::scan_leave, order, s);
+    };
+    const auto find = [table, n, key, s](std::size_t from) {
+      while (from < n && (table[from].load(relaxed, s) | 1) != (key | 1))
+        ++from;
+      return from;
+    };
+    return scan_between_fences(n, fence, find, on_hit);
   }
 
  private:

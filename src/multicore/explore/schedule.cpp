@@ -132,7 +132,7 @@ bool Machine::let_time_pass() {
     if (const std::string who = scenario_->overdue(); !who.empty()) {
       // A thread in a busy loop may have polled before the last write, or seen an older one.
       if (let_busy_loops_go_round()) return true;
-      fail("lost wake-up: %s:%s", who.c_str(), whereabouts().c_str());
+      fail("%s:%s", who.c_str(), whereabouts().c_str());
     }
   }
   return let_patience_end() || let_deadlines_pass() || let_busy_loops_go_round();

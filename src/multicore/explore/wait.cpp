@@ -125,6 +125,7 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
                      const Deadline* deadline, std::uint32_t priority, const Site& site) {
   Thread& t = me();
   t.at = site;
+  fail_without_channel(channels, site);
   point();
   if (memory_.poisoned(location)) {
     fail("sleep on an object that is gone, at %s:%u", file_of(site), site.line());
@@ -191,7 +192,14 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   return Parked::woken;
 }
 
-std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const Site&, bool one) {
+// The kernel refuses it: nobody sleeps, nobody is woken.
+void Machine::fail_without_channel(std::uint32_t channels, const Site& site) {
+  if (channels == 0) fail("a futex call without a channel, at %s:%u", file_of(site), site.line());
+}
+
+std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const Site& site,
+                              bool one) {
+  fail_without_channel(channels, site);
   point();
   drain(current_);
   const int location = memory_.find(address);
