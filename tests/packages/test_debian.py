@@ -140,4 +140,5 @@ def test_autopkgtest_passes(built: Built) -> None:
         copy_tree(system.folder / "tree")
         system.run("apt-get -qy install --no-install-recommends autopkgtest")
         said = system.run("cd / && autopkgtest --no-built-binaries /packages/*.deb /tree -- null")
-        assert len(re.findall(r"^(?:preload|command|consumers) +PASS$", said, re.MULTILINE)) == 3, said
+        summary = said.rpartition("@ summary\n")[2]
+        assert re.findall(r"^(\w+) +PASS$", summary, re.MULTILINE) == ["preload", "command", "consumers"], said
