@@ -19,8 +19,10 @@ static void* transfer(void* seed) {
     const unsigned first = a < b ? a : b, second = a < b ? b : a;
     lockswap_range one, other;
     /* All threads acquire in one order, so none waits for another in a circle. */
-    if (lockswap_range_acquire(&lock, &one, first, first + 1, LOCKSWAP_RANGE_EXCLUSIVE) != 0 ||
-        lockswap_range_acquire(&lock, &other, second, second + 1, LOCKSWAP_RANGE_EXCLUSIVE) != 0) {
+    if (lockswap_range_acquire(&lock, &one, first, first + 1, LOCKSWAP_RANGE_EXCLUSIVE) != 0)
+      return seed;
+    if (lockswap_range_acquire(&lock, &other, second, second + 1, LOCKSWAP_RANGE_EXCLUSIVE) != 0) {
+      lockswap_range_release(&one); /* or else the others would wait for ever */
       return seed;
     }
     --balance[a];

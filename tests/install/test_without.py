@@ -79,12 +79,22 @@ def test_auto_is_the_best_that_is_there_and_says_so(reduced):
     assert auto["summary"].endswith("here eventual")
 
 
-def test_the_api_still_has_range_locks(reduced, tmp_path):
-    program = tmp_path / "range_lock"
-    words = ["cc", "-o", program, ROOT / "examples/range_lock.c", f"-I{ROOT / 'include'}", f"-L{reduced}"]
+def compile_with_ranges(source: Path, program: Path, reduced: Path) -> Path:
+    words = ["cc", "-o", program, source, f"-I{ROOT / 'include'}", f"-L{reduced}"]
     subprocess.run([*words, "-llockswap_api", "-pthread", f"-Wl,-rpath,{reduced}"], check=True)
+    return program
+
+
+def test_the_api_still_has_range_locks(reduced, tmp_path):
+    program = compile_with_ranges(ROOT / "tests/install/ranges_of_segments.c", tmp_path / "ranges", reduced)
     done = subprocess.run([program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0 and done.stdout == "20000 sections, a second range: EDEADLK\n", done.stdout + done.stderr
+
+
+def test_the_example_that_needs_two_ranges_at_once_fails_and_does_not_hang(reduced, tmp_path):
+    program = compile_with_ranges(ROOT / "examples/range_lock.c", tmp_path / "range_lock", reduced)
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout.endswith(" wrong\n"), done.stdout + done.stderr
 
 
 def test_what_is_left_conforms(reduced):
