@@ -88,7 +88,7 @@ def compile_with_ranges(source: Path, program: Path, reduced: Path) -> Path:
 def test_the_api_still_has_range_locks(reduced, tmp_path):
     program = compile_with_ranges(ROOT / "tests/install/ranges_of_segments.c", tmp_path / "ranges", reduced)
     done = subprocess.run([program], capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout == "20000 sections, a second range: EDEADLK\n", done.stdout + done.stderr
+    assert (done.returncode, done.stdout) == (0, "20000 sections, a second range: EDEADLK\n"), done.stdout + done.stderr
 
 
 def test_the_example_that_needs_two_ranges_at_once_fails_and_does_not_hang(reduced, tmp_path):
