@@ -1,4 +1,5 @@
-// What glibc's bytes say about an object, whoever left them there.
+// Interprets the bytes of a mutex or rwlock as glibc lays them out. Another process, or lockswap,
+// may have written them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // The last releases of a thread, which waiting threads look up while it makes others: one comes at
 // each instruction of the other. What is found is a whole release, and the one that was looked for.
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <gtest/gtest.h>
 
 #include "each_step.h"
@@ -40,7 +42,32 @@ class ReleasesTest : public testing::Test {
     while (n-- != 0)
       announce();
   }
+  void look_up() { found_ = ended_at(one_); }
+
+  // Announces a release and `more` others before each run. One of body and handler looks it up,
+  // and must find it, or nothing; over all runs both happen.
+  void at_each_step(std::size_t more, const std::function<void()>& body,
+                    const std::function<void()>& handler) {
+    std::uint64_t at = 0;
+    int whole = 0, gone = 0;
+    EachStep::run(
+        [&] {
+          one_ = announce();
+          at = now_;
+          announce_others(more);
+        },
+        body, handler,
+        [&](int step) {
+          EXPECT_TRUE(found_ == 0 || found_ == at) << "step " << step << ": another release";
+          ++(found_ == 0 ? gone : whole);
+        });
+    EXPECT_GT(gone, 0);
+    EXPECT_GT(whole, 0);
+  }
+
   std::uint64_t now_ = 1'000;
+  Pending one_{};
+  std::uint64_t found_ = 0;
 };
 
 TEST_F(ReleasesTest, OneIsFoundUntilItsPlaceIsTaken) {
@@ -54,40 +81,13 @@ TEST_F(ReleasesTest, OneIsFoundUntilItsPlaceIsTaken) {
 }
 
 TEST_F(ReleasesTest, ItsPlaceIsTakenWhileOneIsLookedUp) {
-  Pending one{};
-  std::uint64_t at = 0, found = 0;
-  int whole = 0, gone = 0;
-  EachStep::run(
-      [&] {
-        one = announce();
-        at = now_;
-      },
-      [&] { found = ended_at(one); }, [&] { announce_others(kReleases); },
-      [&](int step) {
-        EXPECT_TRUE(found == 0 || found == at) << "step " << step << ": another release";
-        ++(found == 0 ? gone : whole);
-      });
-  EXPECT_GT(gone, 0);
-  EXPECT_GT(whole, 0);
+  at_each_step(
+      0, [this] { look_up(); }, [this] { announce_others(kReleases); });
 }
 
 TEST_F(ReleasesTest, OneIsLookedUpWhileItsPlaceIsTaken) {
-  Pending one{};
-  std::uint64_t at = 0, found = 0;
-  int whole = 0, gone = 0;
-  EachStep::run(
-      [&] {
-        one = announce();
-        at = now_;
-        announce_others(kReleases - 1);
-      },
-      [&] { announce(); }, [&] { found = ended_at(one); },
-      [&](int step) {
-        EXPECT_TRUE(found == 0 || found == at) << "step " << step << ": another release";
-        ++(found == 0 ? gone : whole);
-      });
-  EXPECT_GT(gone, 0);
-  EXPECT_GT(whole, 0);
+  at_each_step(
+      kReleases - 1, [this] { announce(); }, [this] { look_up(); });
 }
 
 }  // namespace

@@ -34,11 +34,11 @@ struct ExploredMachine {
   }
   template <class T>
   static void forbid(T* p) {
-    machine.poison(p, sizeof *p);
+    Explored::forbid(p);
   }
   template <class T>
   static void permit(T* p) {
-    machine.revive(p, sizeof *p);
+    Explored::permit(p);
   }
 };
 
