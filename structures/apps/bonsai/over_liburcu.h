@@ -4,7 +4,7 @@
 #include "bonsai/plain_tree.h"
 #include "bonsai/trees.h"
 #include "lockswap/urcu.hpp"
-#include "rlu/rcu.h"  // before urcu.hpp: it has liburcu inlined
+#include "rlu/rcu.h"
 
 namespace bench {
 

@@ -1,12 +1,15 @@
 // liburcu's flavours behind one interface: memb, qsbr and bp.
 //
-// Readers are inlined, as liburcu offers for code whose license allows it.
+// Readers are inlined, as liburcu offers for code whose license allows it: by _LGPL_SOURCE, which must
+// be known before liburcu's first header, so the build defines it.
 // ThreadSanitizer does not see liburcu's fences: what a grace period orders is said to it here.
 #pragma once
 
 #include <type_traits>
 
-#define _LGPL_SOURCE
+#ifndef _LGPL_SOURCE
+#error "link with inlined_liburcu, which defines _LGPL_SOURCE"
+#endif
 #include <urcu/urcu-bp.h>
 #include <urcu/urcu-memb.h>
 #include <urcu/urcu-qsbr.h>

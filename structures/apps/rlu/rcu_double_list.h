@@ -6,7 +6,7 @@
 #pragma once
 
 #include <mutex>
-#include <urcu/rculist.h>  // after rcu.h, which says how readers are compiled
+#include <urcu/rculist.h>
 
 #include "rlu/rcu.h"
 #include "rlu/set.h"

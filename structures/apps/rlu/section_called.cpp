@@ -1,5 +1,6 @@
 #include "rlu/section_called.h"
 
+#undef _LGPL_SOURCE  // so these are calls
 #include <urcu/urcu-memb.h>
 
 namespace bench {
