@@ -1,7 +1,7 @@
 // liburcu's flavours behind one interface: memb, qsbr and bp.
 //
-// Readers are inlined, as liburcu offers for code whose license allows it: by _LGPL_SOURCE, which must
-// be known before liburcu's first header, so the build defines it.
+// Readers are inlined, as liburcu offers for code whose license allows it: by _LGPL_SOURCE. The
+// build defines it, since it must be known before the first of liburcu's headers.
 // ThreadSanitizer does not see liburcu's fences: what a grace period orders is said to it here.
 #pragma once
 
