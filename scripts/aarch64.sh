@@ -25,11 +25,11 @@ build_aarch64() {
   if [[ ! -e $AARCH64/googletest/lib/libgtest.a ]]; then
     quietly cmake-aarch64-googletest cmake -S /usr/src/googletest -B "$AARCH64/googletest-build" "${cross[@]}" \
       -DBUILD_GMOCK=OFF "-DCMAKE_INSTALL_PREFIX=$AARCH64/googletest" || return 1
-    quietly aarch64-googletest nice cmake --build "$AARCH64/googletest-build" -j "$JOBS" --target install || return 1
+    quietly aarch64-googletest cmake --build "$AARCH64/googletest-build" -j "$JOBS" --target install || return 1
   fi
   quietly cmake-aarch64 cmake -S "$ROOT" -B "$AARCH64/tree" "${cross[@]}" "-DCMAKE_PREFIX_PATH=$AARCH64/googletest" -DLOCKSWAP_TESTS=ON \
     "-DCMAKE_CXX_FLAGS=-idirafter $AARCH64/bookworm/usr/include/aarch64-linux-gnu" || return 1 # static probes
-  nice cmake --build "$AARCH64/tree" -j "$JOBS" --target all tests
+  cmake --build "$AARCH64/tree" -j "$JOBS" --target all tests
 }
 
 # aarch64_tests: what is emitted, then what is run. May be a condition, where `set -e` has no effect.
@@ -41,5 +41,5 @@ aarch64_tests() {
   "$PYTHON" "$ROOT/tests/aarch64/emitted.py" "$AARCH64/tree/liblockswap.so" || return 1
   "$PYTHON" "$ROOT/tests/aarch64/planted.py" "$AARCH64/tree" || return 1
   say "aarch64: emulated, with the libc of ${AARCH64_SUITES[*]}"
-  nice "$PYTHON" "$ROOT/tests/aarch64/run.py" "$AARCH64/tree" "$JOBS" "${AARCH64_SUITES[@]/#/$AARCH64/}"
+  "$PYTHON" "$ROOT/tests/aarch64/run.py" "$AARCH64/tree" "$JOBS" "${AARCH64_SUITES[@]/#/$AARCH64/}"
 }

@@ -41,7 +41,7 @@ build_targets() {
   make_venv &
   venv=$!
   say "building"
-  { configure && nice cmake --build "$BUILD" -j "$JOBS" --target "$@"; } || status=$?
+  { configure && cmake --build "$BUILD" -j "$JOBS" --target "$@"; } || status=$?
   wait "$venv" || status=$?
   [[ $status -eq 0 ]] || return "$status"
   install -D -m 755 "$ROOT/scripts/lockswap" "$BUILD/bin/lockswap"

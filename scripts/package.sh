@@ -13,7 +13,7 @@ copy_tree() {
 make_debs() {
   local tree=$BUILD/debian/lockswap
   copy_tree "$tree"
-  (cd "$tree" && DEB_BUILD_OPTIONS="parallel=$JOBS ${DEB_BUILD_OPTIONS:-}" nice dpkg-buildpackage -us -uc -b) || return 1
+  (cd "$tree" && DEB_BUILD_OPTIONS="parallel=$JOBS ${DEB_BUILD_OPTIONS:-}" dpkg-buildpackage -us -uc -b) || return 1
   mkdir -p "$1"
   rm -f "$1"/*lockswap*.{deb,buildinfo,changes}
   mv "$BUILD"/debian/*.{deb,buildinfo,changes} "$1/"

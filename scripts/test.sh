@@ -28,7 +28,7 @@ used_cpu() {
   times >"$file"
   line=$(tail -n 1 "$file")
   rm -f "$file"
-  [[ $line =~ ^([0-9]+)m([0-9]+)\.[0-9]*s\ ([0-9]+)m([0-9]+) ]] || die "no times in '$line'"
+  [[ $line =~ ^([0-9]+)m([0-9]+)[.,][0-9]*s\ ([0-9]+)m([0-9]+) ]] || die "no times in '$line'"
   REPLY=$((BASH_REMATCH[1] * 60 + BASH_REMATCH[2] + BASH_REMATCH[3] * 60 + BASH_REMATCH[4]))
 }
 
@@ -58,13 +58,14 @@ goes_on() {
 }
 
 # meanwhile NAME COMMAND...: a part for the moments in which the parts after it leave a processor idle, as tests do that
-# wait: it runs at the lowest priority there is. What it prints is kept for end_meanwhile.
+# wait: it runs at a lower priority. What it prints is kept for end_meanwhile.
 meanwhile() {
   MEANWHILE=$1 MEANWHILE_STARTED=$SECONDS MEANWHILE_LOG=$LOGS/$1.log
   mkdir -p "$LOGS"
+  rm -f "$MEANWHILE_LOG.end"
   set -m # a process group of its own, so that all of it can be ended
   (
-    chrt --idle --pid 0 "$BASHPID"
+    renice -n 10 -p "$BASHPID" >/dev/null
     status=0
     "${@:2}" || status=$?
     used_cpu
@@ -115,7 +116,7 @@ end_parts() {
 }
 
 # run_ctest FOLDER ARGS...: two tests for each processor, since most of them wait half of their time.
-run_ctest() { nice ctest --test-dir "$BUILD/$1" --output-on-failure --no-tests=error -j $((2 * JOBS)) "${@:2}"; }
+run_ctest() { ctest --test-dir "$BUILD/$1" --output-on-failure --no-tests=error -j $((2 * JOBS)) "${@:2}"; }
 
 # keep_bytecode: where the environment has Python keep none, as images of containers do, each of some thousand
 # interpreters would compile what it imports.
@@ -125,7 +126,7 @@ keep_bytecode() { unset PYTHONDONTWRITEBYTECODE; }
 # leave nothing, status 5, have not failed.
 run_pytest() {
   local status=0
-  PYTHONPATH=$ROOT/tests/tiers nice "$BUILD/venv/bin/python" -m pytest -q -p record_files -n "$JOBS" --dist loadfile "$@" ||
+  PYTHONPATH=$ROOT/tests/tiers "$BUILD/venv/bin/python" -m pytest -q -p record_files -n "$JOBS" --dist loadfile "$@" ||
     status=$?
   [[ $status -eq 0 || $status -eq 5 ]]
 }
@@ -237,12 +238,12 @@ run_changed_tests() {
     configure
   fi
   make_venv
-  nice cmake --build "$BUILD" --target measured >/dev/null # and ctest's list, if a CMakeLists.txt changed
+  cmake --build "$BUILD" --target measured >/dev/null # and ctest's list, if a CMakeLists.txt changed
   begin choice
   tiers changed "$PLAN" ${1:+--base "$1"}
   finish made
   mapfile -t targets <"$PLAN/targets"
-  if [[ ${#targets[@]} -gt 0 ]]; then goes_on build nice cmake --build "$BUILD" -j "$JOBS" --target "${targets[@]}"; fi
+  if [[ ${#targets[@]} -gt 0 ]]; then goes_on build cmake --build "$BUILD" -j "$JOBS" --target "${targets[@]}"; fi
   goes_on lint lint_changed "$(<"$PLAN/files")"
   while read -r lock; do goes_on "try $lock" try_lock "$lock" </dev/null; done <"$PLAN/locks"
   export TEST_RECORD=$PLAN/results

@@ -12,7 +12,7 @@ wheel_tag() {
 make_wheel() {
   local epoch
   epoch=$(git log -1 --format=%ct 2>/dev/null) || epoch=315532800 # 1980, where archives begin
-  SOURCE_DATE_EPOCH=$epoch CMAKE_BUILD_PARALLEL_LEVEL=$JOBS quietly wheel nice "$BUILD/venv/bin/pip" wheel \
+  SOURCE_DATE_EPOCH=$epoch CMAKE_BUILD_PARALLEL_LEVEL=$JOBS quietly wheel "$BUILD/venv/bin/pip" wheel \
     --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$1" \
     --config-settings="build-dir=$BUILD/wheel" --config-settings="wheel.tags=py3-none-$(wheel_tag)" "$ROOT"
 }
