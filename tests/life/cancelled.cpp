@@ -12,9 +12,10 @@
 #include <cstdlib>
 #include <ctime>
 #include <pthread.h>
-#include <sched.h>
+#include <semaphore.h>
 #include <unistd.h>
 
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "stepping.h"
@@ -24,10 +25,15 @@ namespace {
 pthread_mutex_t mutex;  // an errorcheck one, which says whose it is
 pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 long stop_at;
-bool came, returned, cleaned, is_ready, is_set;
+bool came, returned, cleaned, is_set;
+sem_t waiter_has_mutex;
 
+// write() is a cancellation point, where a thread that is being cancelled may wait forever.
 [[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "cancelled: before instruction %ld: %s\n", stop_at, what);
+  char line[200];
+  const int n =
+      std::snprintf(line, sizeof line, "cancelled: before instruction %ld: %s\n", stop_at, what);
+  syscall(SYS_write, STDERR_FILENO, line, n);
   _exit(1);
 }
 void need(bool is_right, const char* what) {
@@ -61,7 +67,7 @@ void* wait_too_late(void*) {
 }
 void* wait_well(void*) {
   pthread_mutex_lock(&mutex);
-  is_ready = true;
+  sem_post(&waiter_has_mutex);
   while (!is_set)
     pthread_cond_wait(&condition, &mutex);
   pthread_mutex_unlock(&mutex);
@@ -80,11 +86,11 @@ pthread_t begin(void* (*body)(void*)) {
 }
 
 [[noreturn]] void in_process() {
-  alarm(20);
   pthread_mutexattr_t kind;
   pthread_mutexattr_init(&kind);
   pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ERRORCHECK);
   pthread_mutex_init(&mutex, &kind);
+  sem_init(&waiter_has_mutex, 0, 0);
   void* const result = result_of(begin(wait_too_late));
   need(cleaned, "the thread's handler has not run");
   if (!came) _exit(2);
@@ -92,12 +98,10 @@ pthread_t begin(void* (*body)(void*)) {
 
   // It took no part of what others wait for.
   const pthread_t waiter = begin(wait_well);
-  for (bool ready = false; !ready;) {
-    pthread_mutex_lock(&mutex);
-    ready = is_set = is_ready;
-    pthread_mutex_unlock(&mutex);
-    if (!ready) sched_yield();
-  }
+  sem_wait(&waiter_has_mutex);
+  pthread_mutex_lock(&mutex);  // so it waits
+  is_set = true;
+  pthread_mutex_unlock(&mutex);
   pthread_cond_signal(&condition);
   result_of(waiter);
   need(pthread_cond_destroy(&condition) == 0, "the condition variable is in use");
@@ -111,7 +115,7 @@ bool came_before() {
   if (child == 0) in_process();
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  if (WIFSIGNALED(status)) fail("somebody waits for ever, or the process ended by a signal");
+  if (WIFSIGNALED(status)) fail("the process ended by a signal");
   if (WEXITSTATUS(status) == 1) _exit(1);
   return WEXITSTATUS(status) == 0;
 }

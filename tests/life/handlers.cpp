@@ -16,6 +16,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "stepping.h"
@@ -49,24 +51,31 @@ int release(pthread_rwlock_t& l) { return pthread_rwlock_unlock(&l); }
 
 // --- another thread, which does what it is asked to
 
-std::atomic<int (*)()> asked{nullptr};
-std::atomic<int> answer{0};
+int (*asked)();
+int answer;
+std::atomic<int> is_asked{0};
 
+// std::atomic's own functions for this yield the processor first, which a busy machine keeps.
+void tell(int asks) {
+  is_asked = asks;
+  syscall(SYS_futex, &is_asked, FUTEX_WAKE_PRIVATE, 1);
+}
+void wait_until(int asks) {
+  while (is_asked.load() != asks)
+    syscall(SYS_futex, &is_asked, FUTEX_WAIT_PRIVATE, 1 - asks, nullptr);
+}
 void* do_what_is_asked(void*) {
   for (;;) {
-    if (int (*what)() = asked.load(); what != nullptr) {
-      answer = what();
-      asked = nullptr;
-    }
-    nap(1000);
+    wait_until(1);
+    answer = asked();
+    tell(0);
   }
 }
 // Also from a handler. The other thread never waits for a lock.
 int let_another(int (*what)()) {
   asked = what;
-  while (asked.load() != nullptr) {
-    nap(1000);
-  }
+  tell(1);
+  wait_until(0);
   return answer;
 }
 
@@ -105,18 +114,16 @@ void two_in_handler() {
 int release_s() { return release(s); }
 // A third thread ends the hold of another one. It may have to wait for the interrupted thread, so
 // the handler waits for a moment only.
-std::atomic<bool> has_ended{true};
+pthread_t third;
+bool has_third = false;
+std::atomic<bool> has_ended{false};
 void third_ends_b() {
-  has_ended = false;
-  pthread_t third;
-  pthread_create(
-      &third, nullptr,
-      [](void*) -> void* {
-        release(b);
-        has_ended = true;
-        return nullptr;
-      },
-      nullptr);
+  const auto body = [](void*) -> void* {
+    release(b);
+    has_ended = true;
+    return nullptr;
+  };
+  has_third = pthread_create(&third, nullptr, body, nullptr) == 0;
   for (int i = 0; i < 100 && !has_ended.load(); ++i)
     nap(100'000);
 }
@@ -222,7 +229,6 @@ bool interrupt(long number, const unsigned char*) {
 bool came_before(const Scenario& one) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);
     pthread_t other;
     if (pthread_create(&other, nullptr, do_what_is_asked, nullptr) != 0) _exit(1);
     one.before();
@@ -232,15 +238,14 @@ bool came_before(const Scenario& one) {
     stepping::end();
     if (!came) _exit(2);
     one.after();
-    while (!has_ended.load())
-      nap(1000);
+    if (has_third) pthread_join(third, nullptr);
     for (const auto& each : kLocks)
       need_free(*each.lock, each.name);
     _exit(0);
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  if (WIFSIGNALED(status)) fail("waits for ever, or the process ended by a signal", "the program");
+  if (WIFSIGNALED(status)) fail("ended by a signal", "the process");
   if (WEXITSTATUS(status) == 1) _exit(1);
   return WEXITSTATUS(status) == 0;
 }
