@@ -170,7 +170,6 @@ static void a_child_works(void) {
   sleep_ms(10);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);
     // Debuggers find the thread; and it is this one.
     NEED(pthread_mutex_lock(&recursive) == 0);
     NEED(recursive.__data.__owner == getpid());

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "life"))
-from under import need, run_tests, under_test
+from under import need, run_tests, run_to_the_end, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER [--full]")
 FULL = "--full" in sys.argv[4:]
@@ -61,7 +61,7 @@ def all_pairs() -> list[dict[str, str]]:
     return [{"LOCKSWAP_RWLOCK": lock, "LOCKSWAP_MUTEX": mutexes[i % len(mutexes)]} for i, lock in enumerate(RWLOCKS)]
 
 
-def run(*command: object, limit: int | None = None, status: int = 0, timeout: float = 60, **variables: str) -> str:
+def run(*command: object, limit: int | None = None, status: int = 0, **variables: str) -> str:
     """What the program prints, under a limit of address space."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
     if variables:
@@ -74,13 +74,8 @@ def run(*command: object, limit: int | None = None, status: int = 0, timeout: fl
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
     what = f"{' '.join(map(str, command))} under {variables}"
-    try:
-        result = subprocess.run(
-            [str(under.folder / f"hostile_{program}"), *arguments],
-            capture_output=True, text=True, env=environment, timeout=timeout, check=False, preexec_fn=confine,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise AssertionError(f"{what} hangs") from None
+    command_line = [under.folder / f"hostile_{program}", *arguments]
+    result = run_to_the_end(command_line, what, env=environment, preexec_fn=confine)
     need(result.returncode == status, f"{what}: status {result.returncode}, {result.stderr[-500:]!r}")
     return result.stdout
 
@@ -133,23 +128,23 @@ def test_locks_go_on_when_there_is_memory_again() -> None:
 
 
 def test_deadlines_are_kept_without_memory() -> None:
-    for_each(some(RWLOCKS, 8), lambda name: run("limits", "late", timeout=60, LOCKSWAP_RWLOCK=name))
+    for_each(some(RWLOCKS, 8), lambda name: run("limits", "late", LOCKSWAP_RWLOCK=name))
 
 
 def test_conditions_are_waited_for_without_memory() -> None:
     """A wait whose node is refused ends for no reason, instead of keeping the mutex from the others."""
     chosen = [{"LOCKSWAP_MUTEX": "auto"}, {"LOCKSWAP_COND": "own"}]
-    for_each(chosen, lambda variables: run("limits", "waiters", 1200, timeout=120, **variables))
+    for_each(chosen, lambda variables: run("limits", "waiters", 1200, **variables))
 
 
 def test_a_fifth_hold_without_a_record_can_be_read_again() -> None:
     names = [name for name, lock in RWLOCKS.items() if "recursive-read" in lock["capabilities"]]
-    for_each(names, lambda name: run("limits", "fifth", timeout=20, LOCKSWAP_RWLOCK=name))
+    for_each(names, lambda name: run("limits", "fifth", LOCKSWAP_RWLOCK=name))
 
 
 def test_many_locks_are_alive_at_once() -> None:
     many = 300_000 if FULL else 30_000
-    for_each(pairs(8), lambda p: run("limits", "many", many, timeout=300, **p))
+    for_each(pairs(8), lambda p: run("limits", "many", many, **p))
 
 
 # --- filters
@@ -180,7 +175,7 @@ def test_refused_calls() -> None:
     # One after the other: spinning threads keep their processors, so each turn of a strict lock takes a time slice of
     # all that runs besides.
     for call, p in short_waits:
-        run("filters", call, "early", timeout=300, LOCKSWAP_WAIT="spin", **p)
+        run("filters", call, "early", LOCKSWAP_WAIT="spin", **p)
 
 
 def test_each_child_has_a_profile_of_its_own() -> None:
@@ -247,10 +242,11 @@ def test_threads_behind_a_hold_that_lasts_sleep() -> None:
 
     def check(variables: dict[str, str]) -> None:
         for line in run("idle", threads, 2000, seconds, LOCKSWAP_WAIT="park", **variables).splitlines():
-            kind, all_of_them, of_one = line.split()
-            what = f"{variables}, {kind}: {all_of_them} wake-ups of {threads} threads in {seconds} s, {of_one} of one"
+            kind, all_of_them, of_one, took = line.split()
+            what = f"{variables}, {kind}: {all_of_them} wake-ups of {threads} threads in {took} s, {of_one} of one"
             print(f"        {what}")
-            need(int(all_of_them) <= mean * threads and int(of_one) <= most, what)
+            times = max(1, float(took) / seconds)  # the sleep of six seconds is longer on a busy machine
+            need(int(all_of_them) <= mean * threads * times and int(of_one) <= most * times, what)
 
     for_each(all_pairs(), check, at_once=12)
 

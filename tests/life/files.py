@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from under import Skip, emulated, need, run_tests, under_test
+from under import Skip, emulated, finish, need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER")
 SECRET, OLD = "not yours\n", "old\n" * 10_000
@@ -96,7 +96,7 @@ def run(writer: Writer, place: Path, before: Callable[[Path], None] = nothing) -
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
-        said, complaint = process.communicate(timeout=120)
+        said, complaint = finish(process, f"known_mutexes for {writer.name}")
     finally:
         process.kill()  # if it hangs
     if not (writer.ends and process.returncode == 2):
@@ -298,7 +298,7 @@ def test_a_full_disk() -> None:
             raise Skip("nothing can be mounted here")
         inside = subprocess.run(
             [*namespace, *mount, sys.executable, __file__, *sys.argv[1:4], f"full={place}"],
-            capture_output=True, text=True, timeout=300,
+            capture_output=True, text=True,
         )  # fmt: skip
         need(inside.returncode == 0, inside.stdout + inside.stderr)
 

@@ -10,23 +10,33 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <threads.h>
 #include <unistd.h>
 
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 static thrd_t forker;
 static pthread_t starter;
-static atomic_int inside, child_is_over;
+static int inside, child_is_over;
 static int counts, calls, fork_at = -1, status = 3;
 static int by_clone;
+
+/* Nothing of libc's that this library replaces, or that takes locks. */
+static void set(int* word, int value) {
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1);
+}
+static int wait_until_set(int* word) {
+  while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == 0)
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, NULL);
+  return *word;
+}
 
 static void use_locks(void) {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -48,7 +58,6 @@ static void* use_locks_too(void* unused) {
 }
 
 static void be_child(void) {
-  alarm(60); /* it hangs */
   use_locks();
   if (!by_clone) { /* after a raw clone glibc makes no threads */
     pthread_t other;
@@ -57,7 +66,6 @@ static void be_child(void) {
     pthread_join(other, NULL);
     const pid_t grandchild = fork();
     if (grandchild == 0) {
-      alarm(60);
       use_locks();
       _exit(0);
     }
@@ -68,14 +76,12 @@ static void be_child(void) {
 }
 
 static int fork_in_start(void* unused) {
-  while (inside == 0)
-    sched_yield();
-  if (inside == 1) {
+  if (wait_until_set(&inside) == 1) {
     const pid_t child = by_clone ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
     if (child == 0) be_child();
     int how = 1;
     status = waitpid(child, &how, 0) == child && how == 0 ? 0 : 1;
-    child_is_over = 1;
+    set(&child_is_over, 1);
   }
   return unused != NULL;
 }
@@ -84,9 +90,8 @@ static int fork_in_start(void* unused) {
 static void look_in(void) {
   if (!counts || !pthread_equal(pthread_self(), starter)) return;
   if (calls++ != fork_at) return;
-  inside = 1;
-  while (child_is_over == 0)
-    sched_yield();
+  set(&inside, 1);
+  wait_until_set(&child_is_over);
 }
 
 /* The first call and the last one in the start. */
@@ -140,7 +145,7 @@ __attribute__((constructor)) static void begin(void) {
 int end_of_forked_start(void) {
   if (fork_at < 0) return 2;
   counts = 0;
-  if (inside == 0) inside = 2;
+  if (inside == 0) set(&inside, 2);
   thrd_join(forker, NULL);
   if (status == 0) puts("good");
   return status;

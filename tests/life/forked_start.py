@@ -24,7 +24,7 @@ def fork_at_each(step: int, preload: Path = under.library, by: str = "fork", **v
     at = 0
     while True:
         how = {"preload": str(preload), "FORK_AT": at, "FORK_BY": by, **variables}
-        said = under.run("forked_start", timeout=300, **how)
+        said = under.run("forked_start", **how)
         if said.returncode == NO_SUCH_CALL:
             break
         good = said.returncode == 0 and said.stdout == "good\n"

@@ -28,7 +28,7 @@ def memory(*command: object, lock: str | None) -> list[list[int]]:
     """[own kB, mapped kB, mappings] after a tenth, and at the end."""
     counted = {"LOCKSWAP_STATS": 1} if lock and lock.endswith(COUNTED) else {}
     lock = lock and lock.removesuffix(COUNTED)
-    result = under.run_well("churn", *command, lock=lock, timeout=3000, **counted)
+    result = under.run_well("churn", *command, lock=lock, **counted)
     return [[int(n) for n in line.split()] for line in result.stdout.splitlines()]
 
 
@@ -153,7 +153,7 @@ def test_a_lock_counts_very_many_holds_and_then_refuses() -> None:
         raise Skip("takes minutes; unit/parts sets the counters by hand")
     for foreign in ([], ["foreign"]):
         for lock in [None, "", *under.locks]:
-            depth = int(under.run_well("churn", "deep", *foreign, lock=lock, timeout=3000).stdout)
+            depth = int(under.run_well("churn", "deep", *foreign, lock=lock).stdout)
             print(f"        {lock or '(none)'} {' '.join(foreign)}: {depth}", flush=True)
             need(depth >= 2**21 - 1, f"{lock}: refused at depth {depth}")
 

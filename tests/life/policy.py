@@ -130,7 +130,7 @@ def test_a_file_of_rules_and_what_they_caught() -> None:
 def test_first_calls_of_two_threads_agree() -> None:
     for one, other in ((OURS, GLIBCS), (OURS, OTHER)):
         rules = f"site=write_here rwlock={one}\nsite=write_there rwlock={other}\nsite=lock_here mutex={MUTEX}"
-        under.run_well("policed", "race", LOCKSWAP_POLICY=rules, timeout=60)
+        under.run_well("policed", "race", LOCKSWAP_POLICY=rules)
 
 
 def test_kinds_of_locks() -> None:

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from under import Skip, emulated, need, run_tests, under_test
+from under import Skip, emulated, need, run_tests, run_to_the_end, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER")
 LIBRARIES = ("lockswap", "lockswap-audit", "lockswap-fuzz")
@@ -43,9 +43,7 @@ def run(library: str, secure: bool, place: Path, **variables: str) -> subprocess
         os.chown(program, -1, other_group())
         program.chmod(0o755 | stat.S_ISGID)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_") and k != "LD_PRELOAD"}
-    done = subprocess.run(
-        [program], env=environment | variables, capture_output=True, text=True, timeout=120, check=False, cwd=place
-    )
+    done = run_to_the_end([program], f"{library} {variables}", env=environment | variables, cwd=place)
     program.unlink()
     if secure and done.returncode == 0 and done.stdout == "0\n":
         raise Skip("setgid has no effect here (a mount with nosuid, or no_new_privs)")

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from quota_group import NoGroup, QuotaGroup
-from under import Skip, emulated, need, run_tests, under_test
+from under import Skip, emulated, finish, need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER")
 # Each turn is a sleep. The affinity of the last 16 readings counts, and there is one in 251 sleeps.
@@ -47,7 +47,7 @@ def sleepers(
                 program.stdin.write(word + "\n")
                 program.stdin.flush()
                 program.stdout.readline()
-            _, said = program.communicate(timeout=60)
+            _, said = finish(program, f"sleepers {variables}")
         except BaseException:
             program.kill()
             raise
@@ -106,7 +106,7 @@ def files_kept(enters: Callable[[], None], **variables: str) -> set[int]:
     ) as program:  # fmt: skip
         program.stdout.readline()
         files = {int(file.name) for file in Path(f"/proc/{program.pid}/fd").iterdir()}
-        program.communicate(timeout=60)
+        finish(program, f"sleepers {variables}")
     return files - set(range(10))
 
 

@@ -69,7 +69,6 @@ static void* use_in_thread(void* unused) {
 }
 
 static void be_child(volatile int* word) {
-  alarm(60);
   use_locks("before");
   child = (int)syscall(SYS_gettid);
   pthread_mutex_t held[] = {make(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED),

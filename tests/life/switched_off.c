@@ -164,7 +164,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < THREADS; ++i)
     NEED(pthread_create(&threads[i], NULL, run, NULL) == 0);
   while (atomic_load(&begun) < 4 * BATCH)
-    usleep(100);
+    usleep(5000);
   puts("ready");
   fflush(stdout);
   NEED(fgets(line, sizeof line, stdin) != NULL);

@@ -12,7 +12,7 @@ import sys
 from itertools import zip_longest
 from pathlib import Path
 
-from under import need, run_tests, under_test
+from under import finish, need, run_tests, under_test
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "harness"))
 
@@ -41,7 +41,7 @@ def switched_off(*arguments: object, **variables: str) -> tuple[int, int]:
         try:
             need(program.stdout.readline() == "ready\n", f"{variables}: it did not begin")
             turn(program.pid)
-            said, errors = program.communicate("off\n", timeout=300)
+            said, errors = finish(program, f"switched_off {variables}", "off\n")
         except BaseException:
             program.kill()
             raise
