@@ -6,7 +6,8 @@
 //                                     write behind the read hold
 //
 // Prints a line for each of the four, SETTLE_ms milliseconds after they first slept: how often they
-// fell asleep in the SECONDS after that, all of them together and the one that did so most.
+// fell asleep in the SECONDS after that, all of them together and the one that did so most; and how
+// many seconds there were, which is more where others have the processors.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -48,6 +49,11 @@ static long sleeps_of(int tid) {
   NEED(found != NULL);
   return strtol(found + sizeof kWord - 1, NULL, 10);
 }
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
 static void until_asleep(atomic_int* tid) {
   while (atomic_load(tid) == 0 || !is_asleep(*tid))
     sleep_ms(2);
@@ -76,6 +82,7 @@ int main(int argc, char** argv) {
   for (int k = 0; k < kKinds; ++k)
     for (int i = 0; i < threads; ++i)
       before[k][i] = sleeps_of(tids[k][i]);
+  const double start = seconds();
   sleep_ms(1000 * atol(argv[3]));
   for (int k = 0; k < kKinds; ++k) {
     long sum = 0, most = 0;
@@ -84,7 +91,7 @@ int main(int argc, char** argv) {
       sum += sleeps;
       if (sleeps > most) most = sleeps;
     }
-    printf("%s %ld %ld\n", kNames[k], sum, most);
+    printf("%s %ld %ld %.1f\n", kNames[k], sum, most, seconds() - start);
   }
   NEED(pthread_rwlock_unlock(&read_held) == 0 && pthread_rwlock_unlock(&written) == 0);
   NEED(pthread_mutex_unlock(&mutex) == 0);
