@@ -1,11 +1,14 @@
 // More of everything than a profile has room for.
 // Usage: profile_fill holds | stacks | classes | objects | pairs
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "waiter.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
 
@@ -84,7 +87,7 @@ static atomic_int held, seen;
 static void hold(void) {
   pthread_mutex_lock(&met);
   atomic_fetch_add(&held, 1);
-  nap(100);
+  await_waiter();
   pthread_mutex_unlock(&met);
 }
 static void want(void) {
@@ -92,8 +95,9 @@ static void want(void) {
   pthread_mutex_unlock(&met);
 }
 static void* wanting(void* unused) {
+  about_to_wait();
   for (int i = 0; i < kSites * kSites; ++i) {
-    while (atomic_load(&held) <= i) {}
+    while (atomic_load(&held) <= i) {}  // without a sleep
     from((unsigned)(i % kSites), 4, want);
     atomic_fetch_add(&seen, 1);
   }

@@ -1,9 +1,14 @@
 // A library with a hot lock, which profile_hot_locks loads and unloads.
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>
 
+#include "waiter.h"
+
 static pthread_mutex_t of_library = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int over;
 
 static void nap(long us) {
   const struct timespec t = {0, us * 1000};
@@ -12,13 +17,16 @@ static void nap(long us) {
 
 static __attribute__((noinline)) void hold_in_library(void) {
   pthread_mutex_lock(&of_library);
+  await_waiter();
   nap(3000);
   pthread_mutex_unlock(&of_library);  // holder library
 }
 
 static void* wait_in_library(void* unused) {
-  for (int i = 0; i < 200; ++i) {
+  while (!atomic_load(&over)) {
+    about_to_wait();
     pthread_mutex_lock(&of_library);  // waiter library
+    has_waited();
     pthread_mutex_unlock(&of_library);
     nap(100);
   }
@@ -32,5 +40,6 @@ void library_work(void) {
     hold_in_library();
     nap(200);
   }
+  atomic_store(&over, 1);
   pthread_join(t, NULL);
 }

@@ -17,10 +17,12 @@
 
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "../asleep.h"
+#include "waiter.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
 
@@ -28,13 +30,19 @@ static pthread_mutex_t hot = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t cold = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t hot_rw = PTHREAD_RWLOCK_INITIALIZER;
 static atomic_int over;
-// Of `once`: the holder waits for the other thread, and holds on for long enough that it meets it.
-static atomic_int waiter_is_there = 1;
-static long held_us = 3000;
+static long held_us = 3000;  // from when the waiter sleeps
 
 static void nap(long us) {
   const struct timespec t = {us / 1000000, us % 1000000 * 1000};
   nanosleep(&t, NULL);
+}
+
+// Each thread says who it is before it waits, and sleeps only there.
+static void await_asleep(atomic_int* tid, int n) {
+  for (int i = 0; i < n; ++i) {
+    while (atomic_load(&tid[i]) == 0 || !is_asleep(atomic_load(&tid[i])))
+      nap(500);
+  }
 }
 
 static NOINLINE void use_cold(void) {
@@ -46,14 +54,15 @@ static NOINLINE void use_cold(void) {
 
 static NOINLINE void hold_long(void) {
   pthread_mutex_lock(&hot);
-  while (!atomic_load(&waiter_is_there))
-    nap(100);
+  await_waiter();
   nap(held_us);
   pthread_mutex_unlock(&hot);  // holder sleep
 }
 
 static NOINLINE void wait_for_it(void) {
+  about_to_wait();
   pthread_mutex_lock(&hot);  // waiter sleep
+  has_waited();
   pthread_mutex_unlock(&hot);
 }
 
@@ -67,7 +76,6 @@ static void* holder(void* rounds) {
   return NULL;
 }
 static void* waiter(void* unused) {
-  atomic_store(&waiter_is_there, 1);
   while (!atomic_load(&over)) {
     wait_for_it();
     nap(100);
@@ -78,7 +86,7 @@ static void* waiter(void* unused) {
 static void run(void* (*first)(void*), void* (*second)(void*), long rounds) {
   pthread_t t[2];
   pthread_create(&t[0], NULL, first, (void*)rounds);
-  pthread_create(&t[1], NULL, second, NULL);
+  pthread_create(&t[1], NULL, second, (void*)rounds);
   pthread_join(t[0], NULL);
   pthread_join(t[1], NULL);
 }
@@ -113,10 +121,16 @@ static void late(void) {
 
 // --- a futex of the program's own, which nothing but the kernel sees
 
+static long slept(void) {
+  struct rusage used;
+  getrusage(RUSAGE_THREAD, &used);
+  return used.ru_nvcsw;
+}
 static void own_futex(void) {
   const struct timespec t = {0, 1000000};
   static int word;
-  for (int i = 0; i < 150; ++i)
+  // As the kernel counts them: a wait whose time is over before the thread can sleep is none.
+  for (const long begin = slept(); slept() - begin < 150;)
     syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
 }
 
@@ -124,11 +138,14 @@ static void own_futex(void) {
 
 static NOINLINE void read_long(void) {
   pthread_rwlock_rdlock(&hot_rw);
+  await_waiter();
   nap(3000);
   pthread_rwlock_unlock(&hot_rw);  // holder reader
 }
 static NOINLINE void write_short(void) {
+  about_to_wait();
   pthread_rwlock_wrlock(&hot_rw);  // waiter reader
+  has_waited();
   pthread_rwlock_unlock(&hot_rw);
 }
 static void* long_reader(void* rounds) {
@@ -189,7 +206,6 @@ static void starving(void) {
 
 // --- a writer that keeps readers waiting, of which some are still to run when others have released
 
-static atomic_int asleep;
 // How long this thread has run.
 static long ran_ns(void) {
   struct timespec t;
@@ -197,23 +213,24 @@ static long ran_ns(void) {
   return t.tv_sec * 1000000000L + t.tv_nsec;
 }
 static NOINLINE void read_briefly(void) {
-  atomic_fetch_add(&asleep, 1);
   pthread_rwlock_rdlock(&hot_rw);  // waiter late-readers
   for (const long begin = ran_ns(); ran_ns() - begin < 10000000;) {}
   pthread_rwlock_unlock(&hot_rw);
 }
-static void* read_once(void* unused) {
+static void* read_once(void* tid) {
+  atomic_store((atomic_int*)tid, gettid());
   read_briefly();
-  return unused;
+  return NULL;
 }
 static NOINLINE void keep_readers(void) {
+  static atomic_int tid[4];
   pthread_t t[4];
   pthread_rwlock_wrlock(&hot_rw);
-  atomic_store(&asleep, 0);
-  for (int i = 0; i < 4; ++i)
-    pthread_create(&t[i], NULL, read_once, NULL);
-  while (atomic_load(&asleep) < 4)
-    nap(500);
+  for (int i = 0; i < 4; ++i) {
+    atomic_store(&tid[i], 0);
+    pthread_create(&t[i], NULL, read_once, &tid[i]);
+  }
+  await_asleep(tid, 4);
   nap(2000);
   pthread_rwlock_unlock(&hot_rw);  // holder late-readers
   for (int i = 0; i < 4; ++i)
@@ -237,7 +254,7 @@ static NOINLINE void go_in_a_line(void) {
   pthread_mutex_unlock(&hot);
 }
 static void* one_of_a_line(void* tid) {
-  atomic_store((atomic_int*)tid, (int)syscall(SYS_gettid));
+  atomic_store((atomic_int*)tid, gettid());
   go_in_a_line();
   return NULL;
 }
@@ -250,10 +267,7 @@ static NOINLINE void make_a_line(void) {
     atomic_store(&tid[i], 0);
     pthread_create(&t[i], NULL, one_of_a_line, &tid[i]);
   }
-  for (int i = 0; i < kThreads; ++i) {
-    while (atomic_load(&tid[i]) == 0 || !is_asleep(atomic_load(&tid[i])))
-      nap(500);
-  }
+  await_asleep(tid, kThreads);
   nap(50000);
   pthread_mutex_unlock(&hot);  // holder convoy
   for (int i = 0; i < kThreads; ++i)
@@ -275,25 +289,28 @@ static NOINLINE struct box* make_box(void) {
   pthread_mutex_init(&b->lock, NULL);  // lock heap
   return b;
 }
+static atomic_int held_box = -1;
 static void* box_holder(void* rounds) {
-  for (long i = 0; i < (long)rounds; ++i) {
+  for (int i = 0; i < (int)(long)rounds; ++i) {
     struct box* b = boxes[i % 8];
     pthread_mutex_lock(&b->lock);
+    atomic_store(&held_box, i);
+    await_waiter();
     nap(2000);
     pthread_mutex_unlock(&b->lock);  // holder heap
-    nap(100);
   }
   atomic_store(&over, 1);
   return NULL;
 }
-static void* box_waiter(void* unused) {
-  for (int i = 0; !atomic_load(&over); ++i) {
+static void* box_waiter(void* rounds) {
+  about_to_wait();
+  for (int i = 0; i < (int)(long)rounds; ++i) {
     struct box* b = boxes[i % 8];
-    pthread_mutex_lock(&b->lock);  // waiter heap
+    while (atomic_load(&held_box) < i) {}  // without a sleep
+    pthread_mutex_lock(&b->lock);          // waiter heap
     pthread_mutex_unlock(&b->lock);
-    nap(50);
   }
-  return unused;
+  return NULL;
 }
 
 // --- counts that are known
@@ -377,6 +394,7 @@ static NOINLINE void signal_and_keep(void) {
   atomic_store(&is_waiting, 0);
   nap(2000);
   pthread_cond_signal(&filled);  // holder signal
+  await_waiter();                // for the mutex, now
   nap(3000);
   pthread_mutex_unlock(&hot);  // holder kept
 }
@@ -397,6 +415,7 @@ static NOINLINE void wait_for_item(void) {
   pthread_mutex_unlock(&hot);
 }
 static void* kept_from_mutex(void* rounds) {
+  about_to_wait();
   for (int i = 0; i < 20; ++i)
     wait_for_item();
   return rounds;
@@ -468,10 +487,11 @@ static void chain(void) {
   pthread_join(t, NULL);
 }
 
-// --- a semaphore, a barrier, threads that are joined: each wait is 2 ms and more
+// --- a semaphore, a barrier, threads that are joined: each is waited for, 2 ms and more
 
 static sem_t posted;
 static NOINLINE void post_late(void) {
+  await_waiter();
   nap(2000);
   sem_post(&posted);  // holder semaphore
 }
@@ -480,10 +500,11 @@ static void* poster(void* rounds) {
     post_late();
   return NULL;
 }
-static NOINLINE void* taker(void* unused) {
-  for (int i = 0; i < 30; ++i)
+static NOINLINE void* taker(void* rounds) {
+  about_to_wait();
+  for (long i = 0; i < (long)rounds; ++i)
     sem_wait(&posted);  // waiter semaphore
-  return unused;
+  return NULL;
 }
 static int semaphores(void) {
   struct timespec past = {1, 0};
@@ -503,6 +524,7 @@ static int semaphores(void) {
 
 static pthread_barrier_t meeting;
 static NOINLINE int arrive_late(void) {
+  await_waiter();
   nap(2000);
   return pthread_barrier_wait(&meeting);  // holder barrier
 }
@@ -515,10 +537,11 @@ static void* late_one(void* rounds) {
     if (arrive_late() == PTHREAD_BARRIER_SERIAL_THREAD) atomic_fetch_add(&serial, 1);
   return NULL;
 }
-static void* early_one(void* unused) {
-  for (int i = 0; i < 30; ++i)
+static void* early_one(void* rounds) {
+  about_to_wait();
+  for (long i = 0; i < (long)rounds; ++i)
     if (arrive_early() == PTHREAD_BARRIER_SERIAL_THREAD) atomic_fetch_add(&serial, 1);
-  return unused;
+  return NULL;
 }
 static int barriers(void) {
   pthread_barrier_init(&meeting, NULL, 2);
@@ -528,6 +551,7 @@ static int barriers(void) {
 
 static NOINLINE void* long_thread(void* result) {
   use_cold();
+  await_waiter();
   nap(20000);
   return result;
 }
@@ -536,7 +560,9 @@ static int joins(void) {
     pthread_t t;
     void* result = NULL;
     pthread_create(&t, NULL, long_thread, (void*)i);
+    about_to_wait();
     if (pthread_join(t, &result) != 0 || (long)result != i) return 2;  // waiter join
+    has_waited();
   }
   return 0;
 }
@@ -544,10 +570,12 @@ static int joins(void) {
 // A wait for a semaphore that is cancelled, and one that a signal interrupts.
 static void nothing(int n) { (void)n; }
 static void* cancelled(void* unused) {
+  about_to_wait();
   sem_wait(&posted);
   return unused;
 }
 static void* interrupted_wait(void* unused) {
+  about_to_wait();
   return sem_wait(&posted) == -1 && errno == EINTR ? unused : NULL;
 }
 static int ended_waits(void) {
@@ -556,12 +584,13 @@ static int ended_waits(void) {
   void* result = NULL;
   sem_init(&posted, 0, 0);
   pthread_create(&t, NULL, cancelled, NULL);
-  nap(20000);
+  await_waiter();
   pthread_cancel(t);
   if (pthread_join(t, &result) != 0 || result != PTHREAD_CANCELED) return 2;
+  has_waited();
   sigaction(SIGUSR1, &act, NULL);
   pthread_create(&t, NULL, interrupted_wait, &posted);
-  nap(20000);
+  await_waiter();
   pthread_kill(t, SIGUSR1);
   if (pthread_join(t, &result) != 0 || result != &posted) return 3;
   sem_post(&posted);
@@ -619,27 +648,39 @@ static void broadcasts(void) {
 static NOINLINE void* pool_thread(void* unused) {
   pthread_mutex_lock(&hot);
   while (1) {
-    while (items == 0 && !atomic_load(&over))
+    while (items == 0 && !atomic_load(&over)) {
+      ++idle;
       pthread_cond_wait(&filled, &hot);  // waiter pool
+      --idle;
+    }
     if (items == 0) break;
     --items;
   }
   pthread_mutex_unlock(&hot);
   return unused;
 }
+// Takes the mutex when all four threads wait for work.
+static void lock_idle_pool(void) {
+  pthread_mutex_lock(&hot);
+  while (idle < 4 || items != 0) {
+    pthread_mutex_unlock(&hot);
+    nap(500);
+    pthread_mutex_lock(&hot);
+  }
+}
 static void pool(void) {
   pthread_t t[4];
   for (int i = 0; i < 4; ++i)
     pthread_create(&t[i], NULL, pool_thread, NULL);
   nap(50000);
+  lock_idle_pool();
   for (int i = 0; i < 50; ++i) {
-    pthread_mutex_lock(&hot);
     ++items;
     pthread_cond_signal(&filled);
     pthread_mutex_unlock(&hot);
     nap(2000);
+    lock_idle_pool();
   }
-  pthread_mutex_lock(&hot);
   atomic_store(&over, 1);
   pthread_cond_broadcast(&filled);  // holder pool
   pthread_mutex_unlock(&hot);
@@ -680,7 +721,9 @@ static void handlers(void) {
 static NOINLINE void wait_in_handler(int n) {
   (void)n;
   // NOLINTBEGIN(bugprone-signal-handler): the same
+  about_to_wait();
   pthread_mutex_lock(&hot);
+  has_waited();
   pthread_mutex_unlock(&hot);
   // NOLINTEND(bugprone-signal-handler)
 }
@@ -727,7 +770,9 @@ static NOINLINE void make_code(const char* with_map) {
 }
 static void* made_waiter(void* unused) {
   while (!atomic_load(&over)) {
+    about_to_wait();
     made_lock(&hot);
+    has_waited();
     pthread_mutex_unlock(&hot);
     nap(100);
   }
@@ -760,24 +805,20 @@ static void give_up(void) {
 enum { kSeveral = 12 };
 static pthread_mutex_t several[kSeveral];
 static atomic_int held_one = -1;
-static atomic_int waiters_tid;
 static void* hold_several(void* unused) {
-  while (atomic_load(&waiters_tid) == 0)
-    nap(100);
   for (int i = 0; i < kSeveral; ++i) {
     pthread_mutex_lock(&several[i]);
     atomic_store(&held_one, i);
-    while (!is_asleep(atomic_load(&waiters_tid)))
-      nap(100);
+    await_waiter();
     nap(1000 * (i + 1));
     pthread_mutex_unlock(&several[i]);
   }
   return unused;
 }
 static void* wait_for_several(void* unused) {
-  atomic_store(&waiters_tid, gettid());
+  about_to_wait();
   for (int i = 0; i < kSeveral; ++i) {
-    while (atomic_load(&held_one) < i) {}  // without a sleep: that is what the holder looks for
+    while (atomic_load(&held_one) < i) {}  // without a sleep
     pthread_mutex_lock(&several[i]);
     pthread_mutex_unlock(&several[i]);
   }
@@ -808,7 +849,6 @@ int main(int argc, char** argv) {
     if (argc > 2) held_us = atol(argv[2]);
     run(holder, waiter, argc > 3 ? atol(argv[3]) : 40);
   } else if (strcmp(name, "once") == 0) {  // one long hold, never expected
-    atomic_store(&waiter_is_there, 0);
     held_us = 100000;
     run(holder, waiter, 1);
   } else if (strcmp(name, "futex") == 0) {

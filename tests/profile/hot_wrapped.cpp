@@ -5,6 +5,8 @@
 #include <mutex>
 #include <thread>
 
+#include "waiter.h"
+
 namespace {
 
 struct Cache {
@@ -16,12 +18,15 @@ std::atomic<bool> over{false};
 
 void refill(Cache& cache) {
   const std::lock_guard<std::mutex> guard(cache.lock);
+  await_waiter();
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   ++cache.hits;
 }  // holder wrapped
 
 void look(Cache& cache) {
+  about_to_wait();
   const std::lock_guard<std::mutex> guard(cache.lock);  // waiter wrapped
+  has_waited();
   ++cache.hits;
 }
 

@@ -87,8 +87,8 @@ def planted(found: dict, name: str, mark: str, source: str = "hot_locks.c") -> d
     assert line_of(f"waiter {mark}", source) in pair["waiter"]["site"], pair
     assert line_of(f"holder {mark}", source) in pair["holder"]["site"], pair
     assert pair["wait_ns"] > 0.6 * lock["wait_ns"]
-    # What the holder did until its release is most of it: the sleeps are long, and waking up is short.
-    assert pair["until_release_ns"] > 0.5 * pair["wait_ns"]
+    # Each holder sleeps for 2 ms or more once the waiter does.
+    assert pair["until_release_ns"] > 1_500_000 * pair["waits"] > 0
     return lock
 
 
@@ -115,7 +115,7 @@ def test_a_reader_that_holds_long(profile):
     pair = hottest(found)[1]
     assert (pair["waiter"]["mode"], pair["holder"]["mode"]) == ("exclusive", "shared")
     assert lock["modes"]["shared"]["acquisitions"] == 40
-    assert lock["modes"]["shared"]["contended"] < 40 and lock["modes"]["exclusive"]["contended"] > 10
+    assert lock["modes"]["shared"]["contended"] < 40 == lock["modes"]["exclusive"]["contended"]
 
 
 def test_a_writer_that_starves(profile):
@@ -302,7 +302,7 @@ def charged(found: dict, kind: str, waiter: str, holder: str) -> dict:
     ]
     ns = sum(pair["wait_ns"] for pair in pairs)
     assert ns > 0.6 * one["wait_ns"] > 0
-    assert sum(pair["until_release_ns"] for pair in pairs) > 0.5 * ns
+    assert sum(pair["until_release_ns"] for pair in pairs) > 1_500_000 * sum(pair["waits"] for pair in pairs)
     return one
 
 
@@ -311,8 +311,7 @@ def test_a_wait_for_a_semaphore_is_charged_to_the_post(profile):
     one = charged(found, "semaphore", "semaphore", line_of("holder semaphore"))
     # 3 that did not have to wait, one after a post, and 30; a time-out is none.
     assert (one["name"], one["acquisitions"], one["signals"], one["timeouts"]) == ("posted", 34, 31, 2)
-    # Posts that came while the other thread had no processor found nobody waiting.
-    assert one["failed_tries"] == 1 and 5 <= one["contended"] <= 30
+    assert one["failed_tries"] == 1 and one["contended"] == 30
     assert "posted in post_late" in found["text"]
     assert not found["locks"] or found["locks"][0]["wait_ns"] == 0
 
@@ -327,7 +326,7 @@ def test_a_wait_at_a_barrier_is_charged_to_the_last_one(profile):
 def test_a_join_is_charged_to_the_thread_that_ended(profile):
     found = profile(HOT, "joins")
     one = charged(found, "join", "join", "long_thread")
-    assert one["acquisitions"] == 5 and 1 <= one["contended"] <= 5
+    assert one["acquisitions"] == 5 == one["contended"]
     assert "for a thread of long_thread" in found["text"]
 
 
