@@ -2,14 +2,16 @@
 // waits in sigsuspend until the collector lets the thread go on. Some are stopped while they wait
 // for a lock; its holder releases it; then another thread, the collector, wants it.
 //
-//   stopped KIND N SECONDS   N threads are stopped while they wait. KIND is what they and the
-//                            collector want:
-//                              mutex       a mutex
-//                              write       an rwlock, to write; it was held for writing
-//                              write-read  the same, but the collector wants to read
+//   stopped KIND N LOOKS   N threads are stopped while they wait. KIND is what they and the
+//                          collector want:
+//                            mutex       a mutex
+//                            write       an rwlock, to write; it was held for writing
+//                            write-read  the same, but the collector wants to read
 //
-// Prints "went on" if the collector got the lock within SECONDS, else "stuck". Then the threads go
-// on; status 0 if all of them got the lock in the end.
+// Prints "went on" if the collector got the lock, "stuck" if the main thread has looked for that
+// LOOKS times in vain, with a nap before each look. Where others have the processors these take as
+// long as what the collector does. Then the threads go on; status 0 if all of them got the lock in
+// the end.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -19,7 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "../../asleep.h"
 #include "../../expect.h"
 
 enum { kMost = 16, kStop = SIGUSR1, kGoOn = SIGUSR2 };
@@ -45,6 +49,23 @@ static void nap(void) {
   nanosleep(&moment, NULL);
 }
 
+static long ran_ns(clockid_t clock) {
+  struct timespec t;
+  EXPECT(0, clock_gettime(clock, &t));
+  return t.tv_sec * 1000000000L + t.tv_nsec;
+}
+
+// Waits until a thread that was about to take a lock waits for it: it sleeps, or has spun or
+// yielded for a while.
+static void await_wait(pthread_t thread, int tid) {
+  enum { kSpunNs = 5000000, kLooks = 3 };
+  clockid_t clock;
+  EXPECT(0, pthread_getcpuclockid(thread, &clock));
+  const long begin = ran_ns(clock);
+  for (int asleep = 0; asleep < kLooks && ran_ns(clock) - begin < kSpunNs; nap())
+    asleep = is_asleep(tid) ? asleep + 1 : 0;
+}
+
 static void stop(int unused) {
   (void)unused;
   const int error = errno;
@@ -59,7 +80,7 @@ static void stop(int unused) {
 static void go_on(int unused) { (void)unused; }
 
 static void* wait_for_it(void* unused) {
-  atomic_fetch_add(&waiting, 1);
+  atomic_store(&waiting, gettid());
   lock();
   unlock();
   return unused;
@@ -82,13 +103,12 @@ static void* collect(void* unused) {
 int main(int argc, char** argv) {
   const int n = argc == 4 ? atoi(argv[2]) : 0;
   if (n < 1 || n > kMost) {
-    fprintf(stderr, "usage: stopped mutex|write|write-read N SECONDS\n");
+    fprintf(stderr, "usage: stopped mutex|write|write-read N LOOKS\n");
     return 2;
   }
   kind = argv[1];
   struct sigaction handles = {.sa_handler = stop};
-  sigfillset(&handles.sa_mask);
-  sigdelset(&handles.sa_mask, kGoOn);
+  sigfillset(&handles.sa_mask);  // kGoOn, too, until sigsuspend lets it in
   EXPECT(0, sigaction(kStop, &handles, NULL));
   handles.sa_handler = go_on;
   EXPECT(0, sigaction(kGoOn, &handles, NULL));
@@ -97,24 +117,18 @@ int main(int argc, char** argv) {
   lock();
   for (int i = 0; i < n; ++i) {
     EXPECT(0, pthread_create(&threads[i], NULL, wait_for_it, NULL));
-    while (atomic_load(&waiting) != i + 1)
+    int tid;
+    while ((tid = atomic_exchange(&waiting, 0)) == 0)
       nap();
-    for (int naps = 0; naps < 50; ++naps)  // it is in the lock's function, and asleep
-      nap();
+    await_wait(threads[i], tid);
     EXPECT(0, pthread_kill(threads[i], kStop));
     while (atomic_load(&stopped) != i + 1)
       nap();
   }
   unlock();
   EXPECT(0, pthread_create(&collector, NULL, collect, NULL));
-  struct timespec start, now;
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  do {
+  for (int looks = atoi(argv[3]); looks > 0 && !atomic_load(&got_it); --looks)
     nap();
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while (!atomic_load(&got_it) &&
-           (double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) / 1e9 <
-               atof(argv[3]));
   printf("%s\n", atomic_load(&got_it) ? "went on" : "stuck");
   fflush(stdout);
   atomic_store(&may_go_on, 1);
