@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "../asleep.h"
 #include "../expect.h"
 
 #define UNTIL(condition) \
@@ -774,12 +775,16 @@ static void* busy(void* unused) {
   }
   return unused;
 }
+// Fewer at once than the readers that make a long wait of a writer a finding.
 static void threads(void) {
-  pthread_t all[200];
-  for (int i = 0; i < 200; ++i)
-    all[i] = start(busy, NULL);
-  for (int i = 0; i < 200; ++i)
-    pthread_join(all[i], NULL);
+  enum { kAtOnce = 40 };
+  pthread_t all[kAtOnce];
+  for (int done = 0; done < 200; done += kAtOnce) {
+    for (int i = 0; i < kAtOnce; ++i)
+      all[i] = start(busy, NULL);
+    for (int i = 0; i < kAtOnce; ++i)
+      pthread_join(all[i], NULL);
+  }
 }
 
 static void one_mutex(int type, int robust, int protocol) {
@@ -1126,14 +1131,13 @@ static void ended_clean(void) {
   EXPECT(0, pthread_mutex_unlock(own));
   free(own);
 }
-// Prints between how many nanoseconds and how many the longest hold of a mutex lies; a longer wait
-// for a condition variable is none.
+// Prints between how many nanoseconds and how many the longest hold of a mutex lies.
 static long now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return t.tv_sec * 1000000000 + t.tv_nsec;
 }
-static void nap_holding(void) {
+static void mutex_times(void) {
   const struct timespec nap = {0, 20000000};
   const long outside = now_ns();
   EXPECT(0, pthread_mutex_lock(&own_mutex));
@@ -1143,14 +1147,33 @@ static void nap_holding(void) {
   EXPECT(0, pthread_mutex_unlock(&own_mutex));
   printf("%ld %ld\n", least, now_ns() - outside);
 }
-static void mutex_times(void) {
-  nap_holding();
-  struct timespec later;
-  clock_gettime(CLOCK_REALTIME, &later);
-  later.tv_sec += 1;
+// A wait for a condition variable is no hold: it goes on until it has taken most of the time that
+// its mutex can have been held for. Prints how long the thread was seen to sleep in the wait, and
+// how long it took beside that.
+static volatile int waiters_tid;
+static void* waits_for_its_turn(void* unused) {
   EXPECT(0, pthread_mutex_lock(&turn_mutex));
-  while (pthread_cond_timedwait(&turn_changed, &turn_mutex, &later) != ETIMEDOUT) {}
+  waiters_tid = gettid();
+  while (turn == 0)
+    EXPECT(0, pthread_cond_wait(&turn_changed, &turn_mutex));
   EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+  return unused;
+}
+static void cond_times(void) {
+  const struct timespec nap = {0, 20000000};
+  const long begin = now_ns();
+  pthread_t waiter = start(waits_for_its_turn, NULL);
+  UNTIL(waiters_tid != 0 && is_asleep(waiters_tid));
+  long asleep = 0;
+  while (asleep < 4 * (now_ns() - begin - asleep)) {
+    const long since = now_ns();
+    nanosleep(&nap, NULL);
+    asleep += now_ns() - since;
+  }
+  turn = 1;
+  EXPECT(0, pthread_cond_signal(&turn_changed));
+  pthread_join(waiter, NULL);
+  printf("%ld %ld\n", asleep, now_ns() - begin - asleep);
 }
 // Readers that relieve each other for more than a second, while a writer waits; and a reader that
 // holds the lock for as long, while others come and go.
@@ -1439,6 +1462,7 @@ static const struct {
     {"cancelled_holding", cancelled_holding},
     {"ended_clean", ended_clean},
     {"mutex_times", mutex_times},
+    {"cond_times", cond_times},
     {"starving_writer", starving_writer},
     {"long_reader", long_reader},
     {"left_by_jump_main", left_by_jump_main},

@@ -359,8 +359,17 @@ def test_the_longest_hold_of_a_mutex(tmp_path):
     longest = report["longest"]["mutex"]
     # Two clocks: ours may go a little faster or slower.
     assert 0.9 * least <= longest["ns"] == report["processes"][0]["longest_mutex_ns"] <= 1.1 * most
-    assert longest["at"].startswith("nap_holding, cases.c:") and not longest["goes_on"]
+    assert longest["at"].startswith("mutex_times, cases.c:") and not longest["goes_on"]
     assert report["longest"]["read"] is None
+
+
+def test_a_wait_for_a_condition_variable_is_no_hold(tmp_path):
+    out = tmp_path / "audit.json"
+    done = lockswap("audit", "--json", "--out", out, "--", CASES, "cond_times")
+    awake = int(done.stdout.split()[1])
+    longest = json.loads(out.read_text())["longest"]["mutex"]
+    assert longest["at"].startswith("waits_for_its_turn, cases.c:")
+    assert longest["ns"] <= 1.1 * awake  # the wait took four times as long
 
 
 def test_holds_that_do_not_end(audit):
