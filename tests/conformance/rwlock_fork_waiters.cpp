@@ -67,9 +67,6 @@ std::vector<const char*> crowds() {
   return {"w", "r", "W", "R", "ww", "wr", "wrrw", "wRrW", "WRr", "rwRWwr"};
 }
 
-// No lock may be in a state in which a call never returns.
-void at_most(unsigned seconds) { alarm(seconds); }
-
 void expect_all_forms(L* lock) {
   for (int i = 0; i < 3; ++i) {
     expect_works(lock);
@@ -94,7 +91,6 @@ void in_child_beside(const char* crowd, int (*acquire)(L*), int reads,
   ASSERT_RC(0, acquire(&lock));
   Crowd waiting(&lock, crowd);
   EXPECT_GOOD_CHILD([&] {
-    at_most(50);
     body(&lock);
     return 0;
   });
@@ -189,7 +185,6 @@ TEST(ForkWaiters, OfAnotherReaderAreGoneAndItsHoldStays) {
         }
         Crowd crowd(&lock, forms);
         EXPECT_GOOD_CHILD([&] {
-          at_most(50);
           if (mine) {
             EXPECT_RC(0, pthread_rwlock_unlock(&lock));
           }
@@ -223,7 +218,6 @@ TEST(ForkWaiters, OfAnotherWriterAreGoneAndItsHoldStays) {
     holder.run([&] { ASSERT_RC(0, pthread_rwlock_wrlock(&lock)); });
     Crowd crowd(&lock, forms);
     EXPECT_GOOD_CHILD([&] {
-      at_most(50);
       EXPECT_RC(EBUSY, pthread_rwlock_tryrdlock(&lock));
       EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
       EXPECT_RC(ETIMEDOUT, timed_read(&lock));
@@ -245,7 +239,6 @@ TEST(ForkWaiters, OfAMarkedLockAreGone) {
     ASSERT_RC(0, write ? pthread_rwlock_wrlock(&lock) : pthread_rwlock_rdlock(&lock));
     Crowd crowd(&lock, "wrWR");
     EXPECT_GOOD_CHILD([&] {
-      at_most(50);
       EXPECT_RC(0, pthread_rwlock_unlock(&lock));
       expect_all_forms(&lock);
       return 0;
@@ -269,7 +262,6 @@ TEST(ForkWaiters, ThreadsOfTheChildFindTheLockAtOnce) {
       }
       Crowd crowd(&guarded.lock, "wrW");
       EXPECT_GOOD_CHILD([&] {
-        at_most(50);
         std::vector<std::thread> threads;
         for (int i = 0; i < 3; ++i) {
           threads.emplace_back([i] {
@@ -309,7 +301,6 @@ TEST(ForkWaiters, GrandchildrenOfAReader) {
         EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
       }
       EXPECT_GOOD_CHILD([&] {
-        at_most(50);
         EXPECT_RC(0, pthread_rwlock_unlock(&lock));
         expect_all_forms(&lock);
         return 0;
@@ -317,7 +308,6 @@ TEST(ForkWaiters, GrandchildrenOfAReader) {
       // New ones wait in the child, and are gone in the next grandchild.
       Crowd again(&lock, "wr");
       EXPECT_GOOD_CHILD([&] {
-        at_most(50);
         EXPECT_RC(0, pthread_rwlock_unlock(&lock));
         expect_all_forms(&lock);
         return 0;
@@ -341,7 +331,6 @@ TEST(ForkWaiters, GrandchildrenOfAWriter) {
       }
       EXPECT_GOOD_CHILD([&] {
         EXPECT_GOOD_CHILD([&] {
-          at_most(50);
           EXPECT_RC(EDEADLK, pthread_rwlock_wrlock(&lock));
           EXPECT_RC(0, pthread_rwlock_unlock(&lock));
           expect_all_forms(&lock);
