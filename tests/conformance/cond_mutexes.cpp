@@ -5,6 +5,7 @@
 #include <string>
 #include <unistd.h>
 
+#include "../asleep.h"
 #include "mutex_support.h"
 
 using namespace conformance;
@@ -66,6 +67,7 @@ struct Box {
   pthread_mutex_t m;
   pthread_cond_t c = PTHREAD_COND_INITIALIZER;
   int items = 0, waiting = 0;
+  std::atomic<int> tid{0};  // of the thread that will be cancelled
 };
 
 template <class Case>
@@ -91,6 +93,7 @@ void clean_up(void* p) {
 // Waits for its condition variable again and again, with a clean-up handler in place.
 void wait_until_cancelled(Cleaned& cleaned, int cancel_type) {
   Box& b = *cleaned.box;
+  b.tid = gettid();
   b.lock();
   ++b.waiting;
   pthread_cleanup_push(clean_up, &cleaned);
@@ -152,7 +155,8 @@ TEST(CondVarieties, Cancellation) {
       b.waiting = 0;
       std::thread waiter([&] { wait_until_cancelled(cleaned, type); });
       b.await_waiters(1);
-      usleep(2000);
+      while (!is_asleep(b.tid))  // glibc's wait may be cancelled asynchronously only there
+        usleep(200);
       pthread_cancel(waiter.native_handle());
       waiter.join();
       EXPECT_EQ(1, cleaned.held);
