@@ -111,7 +111,8 @@ void run(const char* name, int milliseconds) {
     threads.emplace_back([&, t] {
       std::mt19937 random(static_cast<unsigned>(t));
       long mine = 0;
-      while (!stop.load(std::memory_order_relaxed)) {
+      // A section at least, though it may come late to a processor.
+      while (mine == 0 || !stop.load(std::memory_order_relaxed)) {
         const unsigned what = random();
         if (!s.lock(what)) continue;
         ++mine;
@@ -150,7 +151,7 @@ void run(const char* name, int milliseconds) {
   for (std::thread& t : threads)
     t.join();
   const bool good = bad == 0 && s.a == s.b && s.a == 2 * entered && s.put == s.taken + s.items &&
-                    s.frame.core.idle() && s.filled.at_rest() && s.emptied.at_rest() && entered > 0;
+                    s.frame.core.idle() && s.filled.at_rest() && s.emptied.at_rest();
   if (!good) ++failures;
   std::printf("%-16s %10ld sections%s\n", name, entered.load(), good ? "" : "  FAILED");
 }

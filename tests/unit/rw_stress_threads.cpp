@@ -24,8 +24,10 @@ void stress(const char* prefix, const char* name, const Tested& tested, int mill
     threads.emplace_back([&, t] {
       Random random(static_cast<std::uint32_t>(t + 1) * 0x9e3779b9u);
       long mine = 0;
-      for (; !stop.load(std::memory_order_relaxed); ++mine)
+      do {  // a step at least, though it may come late to a processor
         tested.step(tested.locks, random, bad);
+        ++mine;
+      } while (!stop.load(std::memory_order_relaxed));
       steps.fetch_add(mine);
     });
   }
@@ -36,7 +38,7 @@ void stress(const char* prefix, const char* name, const Tested& tested, int mill
   const bool clean = bad.load() == 0 && tested.is_sound(tested.locks);
   std::printf("%-4s %-18s %9ld steps, %ld bad\n", clean ? "ok" : "FAIL",
               (std::string(prefix) + name).c_str(), steps.load(), bad.load());
-  if (!clean || steps.load() == 0) ++failures;
+  if (!clean) ++failures;
 }
 
 void start() {

@@ -35,7 +35,7 @@ class Stress {
     map_.set_batch(3);
   }
 
-  // The answers that nothing explains.
+  // Goes on until a node was freed, too. Returns the number of answers that nothing explains.
   std::size_t run(double seconds) {
     const auto end = std::chrono::steady_clock::now() +
                      std::chrono::milliseconds(static_cast<long>(1000 * seconds));
@@ -129,7 +129,7 @@ class Stress {
       }
     }
     updates_.clear();
-    over_ = std::chrono::steady_clock::now() >= end;
+    over_ = std::chrono::steady_clock::now() >= end && freed() > 0;
   }
 
   void (*after_look_)();
@@ -152,7 +152,7 @@ bool stress(const char* name, double seconds, void (*after_look)(), Of... of) {
   const std::size_t wrong = s.run(seconds);
   std::printf("%s: %zu looks, %zu updates, %zu nodes freed, %zu wrong\n", name, s.looks(),
               s.updates(), s.freed(), wrong);
-  return wrong == 0 && s.looks() > 0 && s.updates() > 0 && s.freed() > 0;
+  return wrong == 0 && s.looks() > 0 && s.updates() > 0;
 }
 
 }  // namespace bonsai_test

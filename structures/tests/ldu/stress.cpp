@@ -87,18 +87,21 @@ class ByObject {
     for (std::size_t t = 0; t < kUpdaters; ++t) {
       threads.emplace_back([this, t, end] {
         std::mt19937 random(static_cast<unsigned>(t));
-        while (Clock::now() < end) {
+        do {                                // at least once, though it may come late to a processor
           typename Logs::thread me(logs_);  // threads come and go
           for (int i = 0; i < 500; ++i)
             update(me, random);
-        }
+        } while (Clock::now() < end);
       });
     }
     for (std::size_t t = 0; t < kReaders; ++t) {
       threads.emplace_back([this, end] {
         std::array<std::array<std::uint64_t, kObjects>, kSets> seen{};
-        for (std::size_t round = 0; Clock::now() < end; ++round)
+        std::size_t round = 0;
+        do {
           look(round % kSets, seen[round % kSets]);
+          ++round;
+        } while (Clock::now() < end);
       });
     }
     for (auto& t : threads)
