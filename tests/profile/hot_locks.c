@@ -765,6 +765,10 @@ static NOINLINE void make_code(const char* with_map) {
   char name[64];
   snprintf(name, sizeof name, "/tmp/perf-%d.map", (int)getpid());
   FILE* const map = fopen(name, "w");
+  if (map == NULL) {
+    perror(name);
+    exit(1);
+  }
   fprintf(map, "%lx %lx made lock\n", (unsigned long)page, (unsigned long)sizeof code);
   fclose(map);
 }

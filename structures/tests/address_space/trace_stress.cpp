@@ -5,15 +5,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <random>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 
 #include "address_space/designs.h"
 #include "address_space/replay.h"
 #include "address_space/trace.h"
+#include "written_file.h"
 
 namespace {
 
@@ -93,17 +92,13 @@ bool stress(const char* name, double seconds, unsigned seed) {
   }
 #endif
   using Engine = Space<NativeMachine, Design>;
-  const char* folder = std::getenv("TMPDIR");
-  const std::string file = std::string(folder == nullptr ? "/tmp" : folder) + "/trace_stress." +
-                           std::to_string(getpid());
   std::mt19937 random(seed);
   std::uint64_t traces = 0;
   std::uint64_t rounds = 0;
   std::uint64_t ordered = 0;
   const double end = seconds_of(CLOCK_MONOTONIC) + seconds;
   while (seconds_of(CLOCK_MONOTONIC) < end || traces == 0) {
-    std::ofstream(file) << random_trace(random);
-    const Trace trace = read_trace(file);
+    const Trace trace = read_trace(WrittenFile(random_trace(random)).name());
     Replayed all = replay_for<Engine, false>(trace, 0.005, {.large_pages = traces % 2 == 1});
     if constexpr (requires(typename Engine::Hand & h) { h.attempts; })
       all.attempts.check({&trace.own}, all.rounds);
@@ -111,7 +106,6 @@ bool stress(const char* name, double seconds, unsigned seed) {
     rounds += all.rounds;
     ordered += all.ordered;
   }
-  unlink(file.c_str());
   std::printf("%s: %llu traces, %llu rounds, %llu steps waited for others\n", name,
               static_cast<unsigned long long>(traces), static_cast<unsigned long long>(rounds),
               static_cast<unsigned long long>(ordered));

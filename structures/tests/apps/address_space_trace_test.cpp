@@ -1,8 +1,8 @@
 // Traces: what cannot be read is refused at its line, steps wait for what they must and no more,
 // and the check after a replay finds an engine that has something else.
-#include <fstream>
 #include <gtest/gtest.h>
 
+#include "../address_space/written_file.h"
 #include "address_space/designs/list_pages.h"
 #include "address_space/designs/rwlock.h"
 #include "address_space/replay.h"
@@ -16,20 +16,18 @@ using lockswap::address_space::Space;
 
 const char* const kHead = "lockswap-vm-trace 1\nfaults recorded\nthreads 3\nheap 50\n";
 
-std::string written(const std::string& text) {
-  std::string file = testing::TempDir() + "trace_test." + std::to_string(getpid());
-  std::ofstream(file) << text;
-  return file;
+Trace trace_of(const std::string& steps) {
+  const WrittenFile file(kHead + steps);
+  return read_trace(file.name());
 }
-Trace trace_of(const std::string& steps) { return read_trace(written(kHead + steps)); }
 
 std::string error_of(const std::string& text) {
-  const std::string file = written(text);
+  const WrittenFile file(text);
   try {
-    read_trace(file);
+    read_trace(file.name());
   } catch (const TraceError& error) {
-    EXPECT_TRUE(error.what.starts_with(file + ":"));
-    return error.what.substr(file.size() + 1);
+    EXPECT_TRUE(error.what.starts_with(file.name() + ":"));
+    return error.what.substr(file.name().size() + 1);
   }
   return "read";
 }
@@ -62,9 +60,8 @@ TEST(Trace, IsRefusedAtTheLineThatIsWrong) {
 }
 
 TEST(Trace, OfAPackedFileThatIsNone) {
-  const std::string file = written("hello") + ".gz";
-  std::ofstream(file) << "hello";
-  EXPECT_THROW(read_trace(file), TraceError);
+  const WrittenFile file("hello", ".gz");
+  EXPECT_THROW(read_trace(file.name()), TraceError);
 }
 
 std::vector<std::pair<std::uint32_t, std::uint64_t>> waits(const Trace& t, int thread, int step) {
