@@ -1,9 +1,11 @@
 // Every way in which glibc's object may be set up, copied, moved and dropped.
 #include <algorithm>
+#include <fstream>
 #include <memory>
 #include <shared_mutex>
 #include <stdlib.h>
 #include <string.h>
+#include <string>
 
 #include <sys/mman.h>
 
@@ -23,12 +25,19 @@ pthread_rwlock_t global_nonrecursive = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIA
 pthread_rwlock_t global_writer = {{__PTHREAD_RWLOCK_INITIALIZER(PTHREAD_RWLOCK_PREFER_WRITER_NP)}};
 pthread_rwlock_t global_zero;
 
-std::int64_t resident_bytes() {
-  FILE* file = fopen("/proc/self/statm", "re");
-  long size = 0, resident = 0;
-  if (file == nullptr || fscanf(file, "%ld %ld", &size, &resident) != 2) resident = 0;
-  if (file != nullptr) fclose(file);
-  return resident * sysconf(_SC_PAGESIZE);
+// Of the process's own memory. Not from statm, which is off by some pages for each processor.
+std::int64_t own_bytes() {
+  std::ifstream lines("/proc/self/smaps_rollup");
+  std::int64_t sum = 0;
+  int found = 0;
+  for (std::string word; lines >> word;) {
+    std::int64_t kibibytes = 0;
+    if ((word != "Anonymous:" && word != "Swap:") || !(lines >> kibibytes)) continue;
+    sum += 1024 * kibibytes;
+    ++found;
+  }
+  EXPECT_EQ(found, 2) << "there is no such file, or it has another form";
+  return sum;
 }
 
 }  // namespace
@@ -370,7 +379,7 @@ TEST(Init, ManyLocksCostNoMemoryOfTheirOwn) {
   auto locks = std::make_unique<pthread_rwlock_t[]>(kLocks);
   memset(static_cast<void*>(locks.get()), 0, kLocks * sizeof(pthread_rwlock_t));
   warm_up_readers(&locks[0]);
-  const std::int64_t before = resident_bytes();
+  const std::int64_t before = own_bytes();
   for (int pass = 0; pass < 2; ++pass)
     for (size_t i = 0; i < kLocks; ++i) {
       ASSERT_EQ(0, pthread_rwlock_rdlock(&locks[i]));
@@ -382,8 +391,7 @@ TEST(Init, ManyLocksCostNoMemoryOfTheirOwn) {
   // most 2 kB on the machines that tests pretend.
   const std::int64_t in_blocks =
       lock_is("has_block") ? 2048 * static_cast<std::int64_t>(kLocks) : 0;
-  EXPECT_LT(resident_bytes() - before, in_blocks + (4 << 20))
-      << "bytes more for " << kLocks << " locks";
+  EXPECT_LT(own_bytes() - before, in_blocks + (4 << 20)) << "bytes more for " << kLocks << " locks";
 }
 
 TEST(Init, LifeCyclesCostNoMemory) {
@@ -397,10 +405,10 @@ TEST(Init, LifeCyclesCostNoMemory) {
     ASSERT_EQ(0, pthread_rwlock_destroy(&lock));
   };
   cycle();
-  const std::int64_t before = resident_bytes();
+  const std::int64_t before = own_bytes();
   for (int i = 0; i < scaled_up(300'000); ++i)
     cycle();
-  EXPECT_LT(resident_bytes() - before, 2 << 20);
+  EXPECT_LT(own_bytes() - before, 2 << 20);
 }
 
 TEST(Init, CppSharedMutex) {

@@ -11,10 +11,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <malloc.h>
 #include <random>
+#include <string>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "lockswap/rlu.h"
@@ -147,15 +148,22 @@ struct Glimpse {
   long objects = 0;
   lockswap_rlu_counts counts{};
 };
+long kibibytes(const char* file, const std::string& name) {
+  std::ifstream lines(file);
+  for (std::string word; lines >> word;) {
+    long n = 0;
+    if (word == name && lines >> n) return n;
+  }
+  std::fprintf(stderr, "rlu_memory: no %s in %s\n", name.c_str(), file);
+  std::abort();
+}
 Glimpse glimpse() {
   malloc_trim(0);
   Glimpse g;
-  std::FILE* const f = std::fopen("/proc/self/statm", "re");
-  if (f == nullptr || std::fscanf(f, "%ld %ld", &g.mapped, &g.resident) != 2) std::abort();
-  std::fclose(f);
-  const long page = sysconf(_SC_PAGESIZE) / 1024;
-  g.mapped *= page;
-  g.resident *= page;
+  g.mapped = kibibytes("/proc/self/status", "VmSize:");
+  // Not statm, which is off by some pages for each processor; nor the pages of files.
+  g.resident = kibibytes("/proc/self/smaps_rollup", "Anonymous:") +
+               kibibytes("/proc/self/smaps_rollup", "Swap:");
   g.objects = objects;
   lockswap_rlu_get_counts(&g.counts);
   return g;
