@@ -319,6 +319,21 @@ def test_a_test_is_ended_by_its_processor_time(measured, tmp_path, script, limit
         assert float(cpu) >= float(limits["TEST_CPU_SECONDS"])
 
 
+@pytest.mark.parametrize(("has_it", "fixed"), [("__tsan_init", True), ("__tsan", False)])
+def test_a_program_with_threadsanitizer_has_fixed_addresses(measured, tmp_path, has_it, fixed):
+    source = tmp_path / "program.c"
+    source.write_text(
+        "#include <sys/personality.h>\n"
+        f'const char* const text = "{has_it}";\n'
+        "int main(void) { return (personality(0xffffffff) & ADDR_NO_RANDOMIZE) != 0 ? 7 : 0; }\n"
+    )
+    subprocess.run(["cc", source, "-o", tmp_path / "program"], check=True)
+    if subprocess.run(["setarch", "-R", tmp_path / "program"], check=False).returncode != 7:
+        pytest.skip("personality() is forbidden here")
+    ran = subprocess.run([measured, "a/test", tmp_path / "program"], check=False)
+    assert ran.returncode == (7 if fixed else 0)
+
+
 def test_a_test_that_gets_no_processor_is_no_hang(measured, tmp_path):
     """Others have nearly all of it, so it uses less than one in a hundred for longer than the limit."""
     processor = str(min(os.sched_getaffinity(0)))
