@@ -187,10 +187,8 @@ void hand_off() {
       thought.push_back(block.head().node.load(lockswap::relaxed));
       end();
     });
-    for (int patience = 0; waiting_writers(block) != writers.size(); ++patience) {
-      if (patience == 30'000) fail("a writer does not wait");
+    while (waiting_writers(block) != writers.size())
       usleep(1'000);
-    }
   };
   for (auto node = std::next(nodes.begin()); node != nodes.end(); ++node) {
     for (unsigned i = 0; i < kOthers; ++i)

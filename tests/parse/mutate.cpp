@@ -20,6 +20,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include <sys/time.h>
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
 
@@ -36,14 +38,15 @@ void keep_input() {
 }
 void give_up(int) {
   keep_input();
-  constexpr char kLine[] = "an input takes more than a minute; it is in parse-input\n";
+  constexpr char kLine[] = "an input takes more than a minute of CPU time; it is in parse-input\n";
   (void)!::write(2, kLine, sizeof kLine - 1);
   _exit(1);
 }
 
 void run(Input input) {
   now = std::move(input);
-  ::alarm(60);
+  constexpr itimerval kMinute{{}, {60, 0}};  // of CPU time
+  ::setitimer(ITIMER_PROF, &kMinute, nullptr);
   LLVMFuzzerTestOneInput(now.data(), now.size());
 }
 
@@ -135,7 +138,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(keep_input);
-  std::signal(SIGALRM, give_up);
+  std::signal(SIGPROF, give_up);
   for (const Input& input : corpus)
     run(input);
   Draw draw(std::strtoull(argv[3], nullptr, 10));

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <errno.h>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <pthread.h>
@@ -26,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 #include <vector>
+
+#include "../asleep.h"
 
 namespace {
 
@@ -345,21 +348,39 @@ std::uint64_t total_operations() {
   return sum;
 }
 
-// Waits for `done`, as long as anything moves. No operation of any thread for this long is a hang.
+// Whether no other thread of the process runs, or waits for a processor.
+bool others_sleep() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    const int tid = std::stoi(entry.path().filename());
+    if (tid != gettid() && !is_asleep(tid)) return false;
+  }
+  return true;
+}
+
+// Waits for `done`, as long as anything moves. It is a hang if there was no operation of any thread
+// while all were asleep for so long, or used so much CPU time.
 template <typename Done>
 void wait_while_it_moves(Done done) {
-  constexpr double kStandstill = 40;
+  constexpr int kAsleep = 40, kUsed = 100;  // seconds
+  constexpr int kPolls = 50;                // in a second
   std::uint64_t operations = total_operations();
-  double since = seconds_now();
-  while (!done()) {
-    usleep(20'000);
+  clock_t since = clock();
+  int asleep = 0;
+  for (int poll = 1; !done(); ++poll) {
+    usleep(1'000'000 / kPolls);
+    if (poll % kPolls != 0) continue;
     const std::uint64_t now = total_operations();
     if (now != operations) {
       operations = now;
-      since = seconds_now();
-    } else if (seconds_now() - since > kStandstill) {
-      fprintf(stderr, "rwlock_stress: no operation for %.0f s; seed %u\n", kStandstill,
-              options.seed);
+      since = clock();
+      asleep = 0;
+      continue;
+    }
+    if (others_sleep()) ++asleep;
+    const auto used = static_cast<int>((clock() - since) / CLOCKS_PER_SEC);
+    if (asleep >= kAsleep || used >= kUsed) {
+      fprintf(stderr, "rwlock_stress: no operation: asleep for %d s, %d s of CPU time; seed %u\n",
+              asleep, used, options.seed);
       for (int i = 0; i < options.threads; ++i)
         fprintf(stderr, "  thread %d: %s, lock %d\n", i,
                 progress[static_cast<size_t>(i)].doing.load(),

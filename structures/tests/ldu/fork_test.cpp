@@ -125,7 +125,6 @@ class World {
     logs_.before_fork();
     const pid_t child = ::fork();
     if (child == 0) {
-      alarm(60);
       logs_.forked(me);
       _exit(goes_on(me) ? 0 : 1);
     }
@@ -191,7 +190,6 @@ TEST(Fork, NeedsNoPlace) {
   logs.before_fork();
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);
     logs.forked();
     set.remove(o);
     _exit(set.read([](const auto& all) { return all.there[0] || all.wrong != 0; }) ? 1 : 0);

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <optional>
 #include <random>
 #include <thread>
@@ -188,7 +189,6 @@ void stay_in_a_section() {
 
 // In a child there is no other thread: all that had been committed is there, and the rest is gone.
 [[noreturn]] void live_in_child(Random& random) {
-  alarm(60);
   const auto is_right = [] {
     const rlu::section here;
     const Current* const c = here.read(current);
@@ -290,7 +290,8 @@ int main(int argc, char** argv) {
     return enough && (!kExits || exits > 0) && (!kForks || forks > 2) &&
            (deferral == 1 || !kExits || counts().helps > 0);
   };
-  for (int i = 0; i < 600 && !worked(); ++i)
+  constexpr std::clock_t kMost = 300 * CLOCKS_PER_SEC;  // of CPU time
+  for (const std::clock_t end = std::clock() + kMost; std::clock() < end && !worked();)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   stop = true;
   stop.notify_all();
