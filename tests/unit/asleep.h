@@ -25,9 +25,10 @@ class Sleeper {
 
   // Also on a busy machine. The kernel says S of a thread that waits for another one.
   void until_asleep() const {
-    while (id_ == 0 || state() != 'S')
+    while (!is_asleep())
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  bool is_asleep() const { return id_ != 0 && state() == 'S'; }
   // How often it has gone to sleep.
   unsigned long sleeps() const {
     std::ifstream status("/proc/self/task/" + std::to_string(id_) + "/status");

@@ -489,15 +489,17 @@ TEST(Quiescence, AWaitSleeps) {
   });
   while (!in)
     std::this_thread::yield();
-  const auto used = [] {
+  const auto seconds = [](clockid_t clock) {
     timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
   };
   auto period = domain.close();
-  const double before = used();
+  const double before = seconds(CLOCK_THREAD_CPUTIME_ID), begin = seconds(CLOCK_MONOTONIC);
   domain.wait(period);
-  EXPECT_LT(used() - before, 0.06) << "of 0.3 s; it was all of a free processor";
+  // On a busy machine the reader stays for longer.
+  EXPECT_LT(seconds(CLOCK_THREAD_CPUTIME_ID) - before,
+            0.03 + 0.1 * (seconds(CLOCK_MONOTONIC) - begin));
   sleeps.join();
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <gtest/gtest.h>
 #include <shared_mutex>
 #include <thread>
@@ -13,6 +14,7 @@
 
 #include "lockswap/ldu.hpp"
 #include "lockswap/ldu_stamped.hpp"
+#include "unit/asleep.h"
 
 namespace {
 
@@ -104,12 +106,24 @@ TEST(LduBound, OfStampedRings) {
   }
 }
 
+// Whether all of them sleep at the same time: none has woken up between two looks at each.
+bool all_sleep(const std::deque<lockswap::Sleeper>& threads) {
+  std::array<unsigned long, 2> sleeps{};
+  for (unsigned long& sum : sleeps) {
+    for (const lockswap::Sleeper& t : threads) {
+      if (!t.is_asleep()) return false;
+      sum += t.sleeps();
+    }
+  }
+  return sleeps[0] == sleeps[1];
+}
+
 // Threads update until they wait for a reader that stays; how many pend then.
 template <class S, class Update, class Pending>
 std::size_t beside_a_reader_that_stays(S& set, typename S::logs& logs, std::size_t threads,
                                        Update update, Pending pending) {
   std::atomic<bool> stop{false};
-  std::vector<std::thread> all;
+  std::deque<lockswap::Sleeper> all;
   std::size_t found = 0;
   set.read([&](const Nothing&) {
     for (std::size_t t = 0; t < threads; ++t) {
@@ -119,14 +133,12 @@ std::size_t beside_a_reader_that_stays(S& set, typename S::logs& logs, std::size
           update(me);
       });
     }
-    // Until it stays the same: they wait.
-    for (int same = 0; same < 20;) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      const std::size_t now = pending();
-      same = now == found && now != 0 ? same + 1 : 0;
-      found = now;
-      if (now > 1000 * threads) break;  // no bound
-    }
+    do {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      found = pending();
+      if (found > 1000 * threads) break;  // no bound
+    } while (!all_sleep(all));
+    found = pending();
     stop = true;
   });
   for (auto& t : all)

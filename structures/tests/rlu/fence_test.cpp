@@ -42,9 +42,11 @@ bool is_whole(Pair* pair) {
 // Some 64 commits without a pause in between. Where this thread often loses its processor it takes
 // more tries.
 bool begins(Pair* pair) {
-  for (int i = 0; i < 10'000'000 && !sections_have_fences(); ++i)
+  for (int i = 0; i < 10'000'000; ++i) {
+    if (sections_have_fences()) return true;  // asked once: soon they may have none again
     add_one(pair);
-  return sections_have_fences();
+  }
+  return false;
 }
 // No commit for longer than fences are kept, and enough sections that one looks.
 bool ends(Pair* pair) {
