@@ -11,6 +11,7 @@
 
 #include <sys/resource.h>
 
+#include "asleep.h"
 #include "each_step.h"
 #include "platform/libc_watch.h"
 
@@ -181,28 +182,34 @@ void set_data_limit(rlim_t bytes) {
   ASSERT_EQ(setrlimit(RLIMIT_DATA, &limit), 0);
 }
 
-// A try that fails must use nothing up. There are some 400,000 tries a second, more than a billion
-// in an hour, which is all the handles that there are.
+// A try that fails must use nothing up, since waiting threads try again and again, and there are
+// only so many handles. They sleep between the tries.
 TEST_F(ArenaTest, AShortageOfMemoryUsesNoHandlesUp) {
   using Others = Arena<OtherNode<2>>;
   ASSERT_TRUE(Others::prepare());
   constexpr std::uint64_t kWanted = 100'000;
   std::vector<std::uint32_t> handles(kWanted);
-  std::atomic<bool> go{false};
-  std::thread taker([&] {
+  std::atomic<bool> go{false}, has_all{false};
+  Sleeper taker([&] {
     while (!go) {}
     for (auto& h : handles)
       h = Others::take();
+    has_all = true;
   });
+  const auto until_tried = [&](unsigned long times) {
+    for (const auto end = taker.sleeps() + times; taker.sleeps() < end && !has_all;)
+      usleep(1000);
+  };
   set_data_limit(4096);
   go = true;
-  std::uint64_t before = 0, now = 1;
-  for (; before != now; now = Others::given_out()) {  // until it waits
+  std::uint64_t before = 0, now = Others::given_out();
+  do {  // until it waits
     before = now;
-    usleep(50'000);
-  }
+    until_tried(5);
+    now = Others::given_out();
+  } while (before != now);
   EXPECT_LT(now, kWanted);
-  usleep(200'000);
+  until_tried(100);
   EXPECT_EQ(Others::given_out(), now);
   set_data_limit(RLIM_INFINITY);
   taker.join();

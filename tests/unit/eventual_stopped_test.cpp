@@ -52,6 +52,12 @@ class EventualKept : public testing::Test {
   struct sigaction before_;
 };
 
+// No try counts, however long the waiting thread is without a processor.
+struct NoTryCounts : Native {
+  struct FailedTries {
+    static bool should_count(const void*) noexcept { return false; }
+  };
+};
 // `take` and `leave` are the waiting thread's, `poll` and `end` those of one that polls.
 template <class Take, class Leave, class Poll, class End>
 void a_polling_thread_takes_nothing(Take take, Leave leave, Poll poll, End end) {
@@ -70,13 +76,13 @@ void a_polling_thread_takes_nothing(Take take, Leave leave, Poll poll, End end) 
   waiter.join();
 }
 TEST_F(EventualKept, APollingThreadTakesNothingFromOneThatComes) {
-  EventualMutex<Native, Park<Native>> lock;
+  EventualMutex<NoTryCounts, Park<NoTryCounts>> lock;
   const auto unlock = [&] { lock.unlock(); };
   a_polling_thread_takes_nothing([&] { lock.lock(); }, unlock, [&] { return lock.try_lock(); },
                                  unlock);
 }
 TEST_F(EventualKept, APollingReaderTakesNothingFromAWriterThatComes) {
-  EventualRw<Native, Park<Native>> lock;
+  EventualRw<NoTryCounts, Park<NoTryCounts>> lock;
   a_polling_thread_takes_nothing([&] { lock.write_lock(); }, [&] { lock.write_unlock(); },
                                  [&] { return lock.try_read_lock(); }, [&] { lock.read_unlock(); });
 }
@@ -135,9 +141,7 @@ TEST_F(EventualKept, APollingThreadTakesItAfterAWhile) {
   lock.unlock();
   const auto begin = Clock::now();
   while (!lock.try_lock()) {}
-  const auto took = Clock::now() - begin;
-  EXPECT_GT(took, milliseconds(100));
-  EXPECT_LT(took, milliseconds(2'000));
+  EXPECT_GT(Clock::now() - begin, milliseconds(100));
   lock.unlock();
   may_go_on = true;
   waiter.join();

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <deque>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -34,52 +35,64 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+// A queued thread that rechecks goes to the end of the kernel's queue. This one does so after 10 s,
+// the longest that there is.
+struct SeldomRechecks : Native {
+  static std::uint64_t take_back() noexcept { return 3'600'000'000'000; }
+};
 struct AsMutex {
-  EventualMutex<Native, Park<Native>> lock;
+  EventualMutex<SeldomRechecks, Park<SeldomRechecks>> lock;
   void acquire() { lock.lock(); }
   void release() { lock.unlock(); }
 };
 struct AsWriter {
-  EventualRw<Native, Park<Native>> lock;
+  EventualRw<SeldomRechecks, Park<SeldomRechecks>> lock;
   void acquire() { lock.write_lock(); }
   void release() { lock.write_unlock(); }
 };
 
+std::atomic<int> handled;
+
+struct Served {
+  std::vector<int> order;
+  std::uint32_t hand_offs = 0;
+};
 // Threads come one after the other and wait; then this one releases and acquires without a pause,
-// until all have had the lock. Their order. `interrupted`: a handler has run in the last one.
+// until all have had the lock. `interrupted`: a handler has run in the last one.
 template <class L>
-std::vector<int> order_of_waiters(int waiters, Clock::duration& longest, bool interrupted = false) {
+Served order_of_waiters(int waiters, bool interrupted) {
+  Spins::prepare(0, {.allowed = 2});  // nobody naps, whatever locks at this address have learned
   L l;
   l.acquire();
-  std::vector<int> order;
+  Served found;
   std::atomic<int> served = 0;
-  std::vector<std::thread> threads;
+  std::deque<Sleeper> threads;
   for (int i = 0; i < waiters; ++i) {
     threads.emplace_back([&, i] {
       l.acquire();
-      order.push_back(i);
+      found.order.push_back(i);
+      found.hand_offs += per_thread<WaitEvents>.hand_offs;
       l.release();
       ++served;
     });
-    std::this_thread::sleep_for(milliseconds(4));  // it is asleep by then, as a rule
+    threads.back().until_asleep();
   }
-  if (interrupted) {
-    for (int i = 0; i < 5; ++i) {
-      pthread_kill(threads.back().native_handle(), SIGUSR1);
+  for (int i = 0; interrupted && i < 5; ++i) {
+    const int before = handled;
+    pthread_kill(threads.back().thread().native_handle(), SIGUSR1);
+    while (handled == before)
       std::this_thread::sleep_for(milliseconds(1));
-    }
+    threads.back().until_asleep();
   }
-  const auto begin = Clock::now();
   while (served != waiters) {
     l.release();
     l.acquire();
   }
-  longest = std::max(longest, Clock::now() - begin);
   l.release();
   for (auto& t : threads)
     t.join();
   EXPECT_TRUE(l.lock.idle());
-  return order;
+  return found;
 }
 
 template <class L>
@@ -87,33 +100,31 @@ class EventualTest : public testing::Test {};
 using Locks = testing::Types<AsMutex, AsWriter>;
 TYPED_TEST_SUITE(EventualTest, Locks);
 
-// On a busy machine a thread may not be asleep when the next one comes, so most rounds will do. By
-// chance a round of four is right once in 24 times.
-TYPED_TEST(EventualTest, TheOldestIsNext) {
+// Once in some hundred rounds a thread that was woken in vain is not asleep again when the next one
+// is woken, and then a younger one is. By chance a round of four is right once in 24 times.
+template <class L>
+void expect_order(bool interrupted) {
   constexpr int kRounds = 20;
-  const std::vector<int> right = {0, 1, 2, 3};
-  Clock::duration longest{};
   int in_order = 0;
-  for (int i = 0; i < kRounds; ++i)
-    in_order += order_of_waiters<TypeParam>(4, longest) == right ? 1 : 0;
-  EXPECT_GE(in_order, kRounds / 3);
-  // Four times 0.5 ms, and what a busy machine adds. Without hand-offs it may take seconds.
-  EXPECT_LT(longest, milliseconds(2'000));
+  std::uint32_t hand_offs = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    const Served found = order_of_waiters<L>(4, interrupted);
+    in_order += found.order == std::vector<int>{0, 1, 2, 3} ? 1 : 0;
+    hand_offs += found.hand_offs;
+  }
+  EXPECT_GE(in_order, kRounds / 2);
+  EXPECT_GT(hand_offs, 0u);  // now and then the lock may be free as a thread wakes up
 }
+
+TYPED_TEST(EventualTest, TheOldestIsNext) { expect_order<TypeParam>(false); }
 
 // A handler that runs in a sleeping thread gives it no place before those that came earlier.
 TYPED_TEST(EventualTest, TheOldestIsNextBesideSignals) {
   struct sigaction handles {
   }, before;
-  handles.sa_handler = [](int) {};
+  handles.sa_handler = [](int) { ++handled; };
   sigaction(SIGUSR1, &handles, &before);
-  constexpr int kRounds = 20;
-  const std::vector<int> right = {0, 1, 2, 3};
-  Clock::duration longest{};
-  int in_order = 0;
-  for (int i = 0; i < kRounds; ++i)
-    in_order += order_of_waiters<TypeParam>(4, longest, true) == right ? 1 : 0;
-  EXPECT_GE(in_order, kRounds / 3);
+  expect_order<TypeParam>(true);
   sigaction(SIGUSR1, &before, nullptr);
 }
 
@@ -308,6 +319,7 @@ TEST(EventualStatistics, HandOffsAndPhasesAreCounted) {
 TEST(EventualMutexTest, AFrontThatNobodyPassesAsksForNoHandOff) {
   const std::uint64_t before = Native::hand_off_after();
   Native::set_hand_off_after(200'000'000);
+  const auto begin = Clock::now();
   AsMutex l;
   l.acquire();
   std::uint32_t hand_offs = 0;
@@ -318,8 +330,10 @@ TEST(EventualMutexTest, AFrontThatNobodyPassesAsksForNoHandOff) {
   });
   std::this_thread::sleep_for(milliseconds(300));
   l.release();
+  // After eight times 200 ms it asks for one.
+  const bool was_soon = Clock::now() - begin < milliseconds(8 * 200);
   waiter.join();
-  EXPECT_EQ(hand_offs, 0u);
+  EXPECT_TRUE(hand_offs == 0u || !was_soon);
   Native::set_hand_off_after(before);
 }
 

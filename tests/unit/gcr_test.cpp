@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -34,10 +33,7 @@ struct Watch {
     const int n = ++in;
     int before = most;
     while (before < n && !most.compare_exchange_weak(before, n)) {}
-    if (!stopped && stops && !stopped.exchange(true)) {
-      while (stops)
-        sched_yield();
-    }
+    if (!stopped && stops && !stopped.exchange(true)) stops.wait(true);
   }
   void enter() { --in; }
 };
@@ -155,10 +151,11 @@ TEST_F(Gcr, LanesAreHandedToThoseThatSleep) {
   Mutex lock;
   constexpr std::uint32_t kEnough = 2 * kThreads;
   std::atomic<std::uint32_t> hand_offs{0};
-  const std::uint64_t end = monotonic_ns() + 30'000'000'000;
+  int turns = 1'000'000;
   start(kThreads + processors(), [&](int) {
-    while (hand_offs < kEnough && monotonic_ns() < end) {
+    for (bool more = true; more && hand_offs < kEnough;) {
       lock.lock();
+      more = --turns > 0;
       const std::uint64_t leave = monotonic_ns() + 5'000;
       while (monotonic_ns() < leave) {}
       lock.unlock();
@@ -181,16 +178,16 @@ TEST_F(Gcr, AThreadThatStopsOnItsWayKeepsNobody) {
   start(kThreads, [&](int) {
     lock.lock();
     ++through;
+    through.notify_one();
     lock.unlock();
   });
   while (!watch.stopped)
     sched_yield();
   lock.unlock();
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (through < kThreads - 1 && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_EQ(through, kThreads - 1);
+  for (int n; (n = through) < kThreads - 1;)
+    through.wait(n);
   watch.stops = false;
+  watch.stops.notify_one();
   join();
   EXPECT_EQ(through, kThreads);
   EXPECT_TRUE(lock.idle());
