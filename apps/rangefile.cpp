@@ -8,7 +8,8 @@
 //
 // --locks ranges: bytes of a range lock, which LOCKSWAP_RANGE chooses (rwlock: one reader-writer
 // lock for the file). --locks ofd: open-file-description locks of the system (fcntl), each thread
-// with its own description. --locks none: nothing, to see that the checks see it. Without --locks:
+// with its own description. --locks none: nothing, to see that the checks see it; then each thread
+// sleeps between the halves, so that others come between them on any machine. Without --locks:
 // ranges if LOCKSWAP_RANGE is set, else ofd, so that a campaign's baselines are the system's locks.
 //
 // It prints the lines of common/report.h. The file is a new one in the working directory, removed
@@ -62,7 +63,7 @@ static_assert(sizeof(Block) == kBlock);
 // The file through one description.
 class File {
  public:
-  explicit File(int fd) noexcept : fd_(fd) {}
+  explicit File(int fd, bool sleeps = false) noexcept : fd_(fd), sleeps_(sleeps) {}
   void read(std::uint32_t number, Block& b) const { each_half(number, b, pread); }
   void write(std::uint32_t number, Block& b) const { each_half(number, b, pwrite); }
   int fd() const noexcept { return fd_; }
@@ -75,9 +76,11 @@ class File {
       const auto offset = static_cast<off_t>(number * kBlock + at);
       if (call(fd_, bytes + at, kHalf, offset) != static_cast<ssize_t>(kHalf))
         failed("pread or pwrite", errno);
+      if (sleeps_ && at == 0) usleep(100);
     }
   }
   int fd_;
+  bool sleeps_;  // between the halves
 };
 
 enum class Locks { ranges, ofd, none };
@@ -99,7 +102,7 @@ class alignas(128) Worker {
   std::uint64_t raised = 0;  // versions
 
   Worker(const Setting& setting, int fd, std::uint32_t number)
-      : setting_(setting), file_(fd), random_(number) {
+      : setting_(setting), file_(fd, setting.locks == Locks::none), random_(number) {
     if (setting.disjoint) {
       begin_ = number * setting.blocks / setting.threads;
       end_ = (number + 1) * setting.blocks / setting.threads;

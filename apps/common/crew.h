@@ -35,6 +35,7 @@ struct Plan {
   int threads = 2;
   double seconds = 1;         // the phase of the rates
   double tail_seconds = 0.5;  // the phase of the tails; 0: none
+  int least = 1;              // calls of work() in each thread and phase, even if they take longer
   bool pin = false;           // to the processors that the process may use, in turn
 };
 
@@ -111,18 +112,21 @@ int processors() noexcept;
 // The least time between two stamps: more are not needed to see that a thread stands still.
 inline constexpr std::uint64_t kTicksPerStamp = 30'000;  // 10 to 30 us
 
+// Works until `stop`, but at least that often, so that nothing is missing because the thread got no
+// processor in time.
 template <class Worker, class Watch>
-void work_until(const std::atomic<bool>& stop, Worker& worker, Watch& watch, Stamps& stamps) {
+void work_until(const std::atomic<bool>& stop, int least, Worker& worker, Watch& watch,
+                Stamps& stamps) {
   const std::uint64_t before = worker.reads + worker.writes;
   std::uint64_t due = 0;
-  do {  // once even if the thread came too late: no kind of operation is ever missing by chance
+  for (int left = least; left > 0 || !stop.load(std::memory_order_relaxed); left -= left > 0) {
     worker.work(watch, stop);
     const std::uint64_t now = ticks();
     if (now >= due) {
       stamps.push_back({now, worker.reads + worker.writes - before});
       due = now + kTicksPerStamp;
     }
-  } while (!stop.load(std::memory_order_relaxed));
+  }
 }
 
 // One thread of a phase; `start` lets all begin together.
@@ -139,10 +143,10 @@ void take_part(const Plan& plan, int number, bool timed, double seconds, std::la
   const double cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID);
   if (timed) {
     Timed watch{share.read_tail, share.write_tail};
-    work_until(stop, worker, watch, share.stamps);
+    work_until(stop, plan.least, worker, watch, share.stamps);
   } else {
     Untimed watch;
-    work_until(stop, worker, watch, share.stamps);
+    work_until(stop, plan.least, worker, watch, share.stamps);
   }
   if constexpr (requires { worker.leave(); }) worker.leave();
   share.cpu_seconds = seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu;

@@ -7,11 +7,17 @@
 
 namespace bench {
 
+void add_least_option(Options& options, Plan& plan) {
+  options.number("--least", plan.least, 1, 1'000'000,
+                 "pieces of work that each thread does, even if that takes longer");
+}
+
 void add_plan_options(Options& options, Plan& plan, bool choose_pin) {
   options.number("--threads", plan.threads, 1, 1024, "threads");
   options.number("--seconds", plan.seconds, 0.01, 600, "how long the rates are measured");
   options.number("--tails", plan.tail_seconds, 0, 600,
                  "how long, after that, each acquisition is timed; 0: not at all");
+  add_least_option(options, plan);
   if (choose_pin) options.flag("--pin", plan.pin, "pin the threads to the processors in turn");
 }
 

@@ -21,8 +21,11 @@
 
 namespace bench {
 
-// --threads, --seconds, --tails, and --pin unless the benchmark always pins.
+// --threads, --seconds, --tails, --least, and --pin unless the benchmark always pins.
 void add_plan_options(Options& options, Plan& plan, bool choose_pin = true);
+
+// --least, for programs that have the other options by themselves.
+void add_least_option(Options& options, Plan& plan);
 
 void print_rates(const Phase& phase);
 void print_live(const Phase& phase);

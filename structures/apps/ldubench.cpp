@@ -245,6 +245,7 @@ int main(int argc, char** argv) {
   options.flag("--late", late, "time the first look at many pending updates, and nothing else");
   options.flag("--inserts", inserts, "time inserts and the look that sees them, and nothing else");
   options.flag("--waits", waits, "one more round, which notes how long threads wait for locks");
+  add_least_option(options, setup.plan);
   options.flag("--pin", setup.plan.pin, "pin the threads to the processors in turn");
   options.parse(argc, argv);
   if (late) print_late(std::max(run.rounds, 7));

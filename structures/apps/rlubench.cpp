@@ -150,6 +150,7 @@ int main(int argc, char** argv) {
                  "a thread resizes a resizable table to so many buckets and back; 0: none does");
   options.choice("--ways", ways, {"both", "forward"}, "which way searches go where both are there");
   options.number("--deferral", deferral, 1, 1'000'000, "commits that rlu-deferred collects");
+  add_least_option(options, setup.plan);
   options.flag("--pin", setup.plan.pin, "pin the threads to the processors in turn");
   options.parse(argc, argv);
   setup.both_ways = ways == "both";

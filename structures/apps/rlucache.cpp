@@ -207,6 +207,7 @@ int main(int argc, char** argv) {
   options.number("--records", setup.records, 2, 100'000'000, "that there are at first, in each");
   options.number("--value-size", setup.value_size, 8, 1 << 20, "bytes of a value");
   options.choice("--lru", lru, {"off", "on"}, "a get makes its record the newest one");
+  add_least_option(options, setup.plan);
   options.flag("--pin", setup.plan.pin, "pin the threads to the processors in turn");
   options.parse(argc, argv);
   setup.lru = lru == "on";

@@ -40,6 +40,7 @@ class alignas(128) SpaceWorker {
   void warm_up() { since_ = 0; }
   template <class Watch>
   void work(Watch& watch, const std::atomic<bool>& stop) {
+    if (since_ == 0) since_ = ticks();  // no time of the phase is missing in busy()
     steps_.clear();
     program_->next(steps_);
     ++calls_;
@@ -119,7 +120,7 @@ class alignas(128) SpaceWorker {
       usleep(500);
       return;
     }
-    const std::uint64_t worked = since_ == 0 ? 0 : now - since_;
+    const std::uint64_t worked = now - since_;
     busy_ += worked;
     const auto pause = static_cast<std::uint64_t>(static_cast<double>(worked) * (1 / share - 1));
     while (ticks() - now < pause && !stop.load(std::memory_order_relaxed))

@@ -123,7 +123,7 @@ class ContestantOf : public Contestant {
   }
 
  private:
-  // Resizes as long as it lives.
+  // Resizes as long as it lives, at least there and back.
   class Resizer {
    public:
     Resizer(ContestantOf& of, std::uint64_t& resizes) {
@@ -131,11 +131,11 @@ class ContestantOf : public Contestant {
         if (of.setup_.resized == 0) return;
         thread_.emplace([this, &of, &resizes] {
           S::attach();
-          while (!stop_.load(std::memory_order_relaxed)) {
+          do {
             of.set_.resize(static_cast<std::size_t>(of.setup_.resized));
             of.set_.resize(static_cast<std::size_t>(of.setup_.buckets));
             resizes += 2;
-          }
+          } while (!stop_.load(std::memory_order_relaxed));
         });
       }
     }

@@ -155,7 +155,8 @@ def test_large_pages() -> None:
             sound(values(f"{line} --workload {workload} --design {design}"), ())
         except AssertionError as error:
             raise AssertionError(f"{workload}, {design}: {error}") from None
-    line = "address_space --seconds 0.1 --tails 0 --mb 8 --threads 1 --workload page_fault1 --pages"
+    # A piece of work has at most 64 faults.
+    line = "address_space --seconds 0.1 --tails 0 --mb 8 --threads 1 --workload page_fault1 --least 200 --pages"
     for pages, faults in (("4k", 2048), ("2m", 4)):
         found = values(f"{line} {pages}")
         rounds = found["writes"] / 2
@@ -166,7 +167,8 @@ def test_large_pages() -> None:
 
 def test_operations_that_lock_a_part() -> None:
     """How many of them do without the whole lock; the program itself compares what is structural with a replay."""
-    line = "address_space --seconds 0.05 --tails 0 --threads 2 --workload malloc --design"
+    # A piece of work takes 16 pages more: so each thread does enough for shares.
+    line = "address_space --seconds 0.05 --tails 0 --threads 2 --workload malloc --least 100 --design"
     for design in ("list-mprotect", "list-refined", "tree-refined"):
         found = values(f"{line} {design}")
         need(found["protects_share"] > 0.9 and "maps" not in found, f"{design}: {found}")
@@ -174,11 +176,7 @@ def test_operations_that_lock_a_part() -> None:
         ends = found["protects_structural_bottom"] + found["protects_structural_joined"]
         need(found["protects_structural_bottom"] > 0, f"{design}: {found}")
         need(ends == found["protects_structural"], f"{design}: {found}")
-    # On a busy machine the thread that moves the break may hardly run.
-    for seconds in ("0.05", "0.5", "5"):
-        found = values(f"{line} list-pages".replace("--seconds 0.05", f"--seconds {seconds}"))
-        if found["brks"] >= 20:
-            break
+    found = values(f"{line} list-pages")
     need(found["brks_share"] > 0.9 and found["protects_share"] > 0.9, f"{found}")
     need(found["discards_share"] == 1, f"no discard changes a region: {found}")
     need("protects" not in values(f"{line} list-full"), "list-full locks all")
@@ -330,7 +328,8 @@ def test_rlubench() -> None:
     if not rlubench_is_there():
         return
     for structure, sets in STRUCTURES.items():
-        line = f"rlubench --structure {structure} --items 200 --buckets 64 --seconds 0.03 --threads 3 --updates 0.4"
+        line = f"rlubench --structure {structure} --items 200 --buckets 64 --updates 0.4"
+        line += " --seconds 0.03 --threads 3 --least 10"
         resized = " --resized 128" if structure == "resizable" else ""
         for lock in ("", "ba"):
             found = values(line + resized, lock)
@@ -378,7 +377,7 @@ def test_ldubench() -> None:
         "batch --objects 50",
     ):
         for lock in ("", "ba"):
-            found = values(f"ldubench --mix {mix} --seconds 0.02 --threads 3 --reads 0.05 --waits", lock)
+            found = values(f"ldubench --mix {mix} --seconds 0.02 --threads 3 --least 10 --reads 0.05 --waits", lock)
             for name in REVERSE_MAPS:
                 need(found[f"{name}_ops_cpu"] > 0 and found[f"{name}_ops_s"] > 0, f"{name} did nothing: {found}")
                 need(name == "pldu" or found[f"pldu_to_{name}"] > 0, f"no ratio to {name}: {found}")
@@ -407,7 +406,8 @@ def test_ldubench() -> None:
 def test_rlucache() -> None:
     databases = ("rlu", "rwlock_exclusive", "rwlock_shared", "mutex", "kyoto")
     for lru in ("off", "on"):
-        line = f"rlucache --with all --records 2000 --seconds 0.03 --threads 3 --mutation 0.1 --lru {lru}"
+        # Each thread gets at least 720 keys, for the share of them that is there.
+        line = f"rlucache --with all --records 2000 --seconds 0.03 --threads 3 --least 50 --mutation 0.1 --lru {lru}"
         for lock in ("", "ba"):
             found = values(line, lock)
             for name in databases:
