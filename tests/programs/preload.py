@@ -38,7 +38,7 @@ class Skip(Exception):
     pass
 
 
-def run(command, *, preload=None, timeout=120, before=None, **variables) -> subprocess.CompletedProcess[str]:
+def run(command, *, preload=None, before=None, **variables) -> subprocess.CompletedProcess[str]:
     """Runs a program under the library; `preload` is LD_PRELOAD if it is not the library alone, "" for none; `before`
     is called in the child."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_") and k != "LD_PRELOAD"}
@@ -46,9 +46,7 @@ def run(command, *, preload=None, timeout=120, before=None, **variables) -> subp
         environment["LD_PRELOAD"] = str(library) if preload is None else preload
     environment |= {f"LOCKSWAP_{k}": str(v) for k, v in variables.items()}
     command = [str(c) for c in command]
-    return subprocess.run(
-        command, capture_output=True, text=True, env=environment, timeout=timeout, check=False, preexec_fn=before
-    )
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, preexec_fn=before)
 
 
 def need(condition: bool, what: str) -> None:

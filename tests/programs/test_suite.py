@@ -11,9 +11,11 @@ BUILD = HERE.parent.parent / "build"
 sys.path.insert(0, str(HERE))
 
 from programs import SKIPPED  # noqa: E402
+from suite import stage as on_stage  # noqa: E402
 from suite.case import WAITS, Case, all_cases  # noqa: E402
 from suite.choice import IN_A_SAMPLE, combinations, sample  # noqa: E402
 from suite.place import Place, own_folder  # noqa: E402
+from suite.progress import Progress  # noqa: E402
 from suite.stage import Stage, Under  # noqa: E402
 from suite.trial import Trial  # noqa: E402
 
@@ -110,12 +112,25 @@ def test_output_that_the_check_does_not_understand(verdict):
     assert "cannot be checked (ValueError" in line
 
 
-def test_a_hang_is_ended_and_described(verdict, tmp_path):
-    line = failure(verdict, lambda s: s.swapped("sh", "-c", f"{UNDER} sleep 1000"), limit=6.0)
+def test_a_hang_is_ended_and_described(verdict, tmp_path, monkeypatch):
+    class Hurried(Progress):
+        def is_over(self) -> bool:
+            if not any(process.name == "sleep" for process in self._brood.alive()):
+                return False
+            self._idle_s = 1.0
+            return super().is_over()
+
+    monkeypatch.setattr(on_stage, "Progress", Hurried)
+    line = failure(verdict, lambda s: s.swapped("sh", "-c", f"{UNDER} sleep 1000"))
     assert "hang" in line
     stuck = (tmp_path / "ba-park/stuck.txt").read_text()
     assert "sleep" in stuck
     assert "thread" in stuck
+
+
+def test_a_program_that_goes_round_is_ended(verdict):
+    """However long it takes by the clock."""
+    assert "hang" in failure(verdict, lambda s: s.swapped("sh", "-c", f"{UNDER} while :; do :; done"), limit=0.5)
 
 
 def test_a_process_left_behind(verdict):

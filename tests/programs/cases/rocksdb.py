@@ -10,7 +10,7 @@ from suite.stage import Stage
 def db_bench(stage: Stage) -> None:
     """Readers beside a writer that updates values in place, as in the BRAVO paper"""
     output = stage.swapped(
-        "db_bench", f"--db={stage.tmp}/db", "--threads=3", "--benchmarks=fillseq,readwhilewriting", "--duration=1",
+        "db_bench", f"--db={stage.tmp}/db", "--threads=3", "--benchmarks=fillseq,readwhilewriting", "--reads=100000",
         "--num=5000", "--memtablerep=hash_linkedlist", "--prefix_size=8", "--keys_per_prefix=4",
         "--inplace_update_support=1", "--inplace_update_num_locks=1", "--allow_concurrent_memtable_write=0",
         "--stats_interval=10000000",

@@ -23,7 +23,7 @@ class Case:
     to_glibc: int  # at least so many calls on process-shared rwlocks
     quick: bool  # light: part of the quick tests, under three locks each
     waits: tuple[str, ...]  # the wait policies that it is run under
-    limit: float  # seconds for one run; generous, since the machine may be busy with other things
+    limit: float  # CPU seconds of all its processes, for each command that is waited for
     mutexes: int = 0  # at least so many acquisitions of mutexes, where those are swapped
     fetched: str = ""  # the script of apps/fetch that builds it
 

@@ -1,4 +1,4 @@
-"""One run of a case: commands and servers, with the library or without, in an empty folder, until a deadline."""
+"""One run of a case: commands and servers, with the library or without, in an empty folder, as long as they get on."""
 
 import contextlib
 import ctypes
@@ -15,10 +15,15 @@ from lockswap.run import ports
 from lockswap.run.processes import Brood
 from suite import stuck
 from suite.place import Place
+from suite.progress import Progress
 from suite.wrong import Wrong
 
 _PR_SET_PDEATHSIG = 1
-_STOP_S = 60.0  # for a server to end after it was asked
+# How long processes may be idle: below the five minutes after which the whole test is ended, which describes nothing.
+IDLE_S = 120.0
+_STOP_IDLE_S = 60.0  # of a server that was asked to end
+# Of processes that are just ending, though nobody waits for them.
+_END_IDLE_S = _END_CPU_S = 5.0
 _prctl = ctypes.CDLL(None).prctl
 
 
@@ -54,7 +59,7 @@ class Stage:
         self, place: Place, tmp: Path, out: Path, limit: float, under: Under | None = None, counted: bool = False
     ) -> None:
         self.place, self.tmp, self.under, self.counted = place, tmp, under, counted
-        self._out, self._limit, self._deadline = out, limit, time.monotonic() + limit
+        self._out, self._limit = out, limit
         self._steps = 0
         self._brood = Brood()
         self.results: list[str] = []
@@ -117,15 +122,14 @@ class Stage:
             yield
         except Wrong as wrong:
             # A client may know it before the kernel has ended the server.
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                step.child.wait(5)
+            if self._do_end(lambda: step.child.poll() is not None):
                 raise Wrong(f"{step.name} ended under load{step.how()}; its load: {wrong}") from wrong
             raise
         if step.child.poll() is not None:
             raise Wrong(f"{step.name} ended under load{step.how()}")
         step.child.send_signal(stop)
-        self._deadline = max(self._deadline, time.monotonic() + _STOP_S)
-        self._wait(lambda: step.child.poll() is not None, step, f"after {signal.Signals(stop).name}")
+        asked = f" after {signal.Signals(stop).name}"
+        self._wait(lambda: step.child.poll() is not None, step, asked, _STOP_IDLE_S)
         if step.child.returncode not in (0, -stop, 128 + stop):
             raise Wrong(f"{step.name} ended badly after {signal.Signals(stop).name}{step.how()}")
 
@@ -142,10 +146,7 @@ class Stage:
 
     def close(self) -> None:
         """Ends what is left. Wrong if something was."""
-        limit = time.monotonic() + 5
-        while self._brood.alive() and time.monotonic() < limit:
-            time.sleep(0.01)
-        left = self._brood.alive()
+        left = [] if self._do_end(lambda: not self._brood.alive()) else self._brood.alive()
         text = stuck.describe(left) if left else ""
         self._brood.end()
         if left:
@@ -193,15 +194,13 @@ class Stage:
                 raise Wrong(f"{name} cannot be started: {error}") from error
         return _Step(name, child, stdout, stderr)
 
-    def _wait(self, condition: Callable[[], bool], step: "_Step", when: str = "") -> None:
-        pause = 0.001
-        while not condition():
-            if time.monotonic() > self._deadline:
-                (self._out / "stuck.txt").write_text(stuck.describe(self._brood.alive()))
-                when = when or f"after {self._limit:g} s"
-                raise Wrong(f"hang: {step.name} is still there {when} (what its threads wait for: stuck.txt)")
-            time.sleep(pause)
-            pause = min(2 * pause, 0.02)
+    def _wait(self, condition: Callable[[], bool], step: "_Step", when: str = "", idle_s: float | None = None) -> None:
+        if not _comes(condition, Progress(self._brood, idle_s or IDLE_S, self._limit)):
+            (self._out / "stuck.txt").write_text(stuck.describe(self._brood.alive()))
+            raise Wrong(f"hang: {step.name} does not get on{when} (what its threads wait for: stuck.txt)")
+
+    def _do_end(self, condition: Callable[[], bool]) -> bool:
+        return _comes(condition, Progress(self._brood, _END_IDLE_S, _END_CPU_S))
 
     def _finish(self, step: "_Step", command: tuple | list, status: int) -> Output:
         self._wait(lambda: step.child.poll() is not None, step)
@@ -230,6 +229,17 @@ class _Step:
             if lines := [line.strip() for line in stream.splitlines() if line.strip()]:
                 return f"{text}: {lines[-1][:200]}"
         return text
+
+
+def _comes(condition: Callable[[], bool], progress: Progress) -> bool:
+    """Waits for `condition`; False if the processes don't get on."""
+    pause = 0.001
+    while not condition():
+        if progress.is_over():
+            return condition()
+        time.sleep(pause)
+        pause = min(2 * pause, 0.02)
+    return True
 
 
 def _die_with_parent() -> None:
