@@ -65,14 +65,37 @@ return bad;
 """
 
 
-def _start(options: webdriver.ChromeOptions, chromedriver: str, env: dict[str, str]) -> webdriver.Chrome:
-    """On a loaded machine the driver may give up waiting for the browser: it is asked again."""
-    for _ in range(4):
+def _start(chromium: str, chromedriver: str, profile: Path) -> webdriver.Chrome:
+    """On a loaded machine the driver may give up waiting for the browser: then it is asked again.
+
+    Each attempt has a profile of its own, since the browser of the last one may still hold the last one's lock.
+    """
+    for number in range(4):
         try:
-            return webdriver.Chrome(options=options, service=Service(chromedriver, env=env))
+            return _started(chromium, chromedriver, profile / str(number))
         except WebDriverException as error:
             last = error
     raise last
+
+
+def _started(chromium: str, chromedriver: str, profile: Path) -> webdriver.Chrome:
+    profile.mkdir(parents=True)
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",  # chromium refuses to be root with it, and the page is our own
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-background-networking",
+        "--hide-scrollbars",
+        f"--user-data-dir={profile}",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    options.set_capability("unhandledPromptBehavior", "accept")
+    service = Service(chromedriver, env=os.environ | {"HOME": str(profile)})
+    return webdriver.Chrome(options=options, service=service)
 
 
 class Browser:
@@ -81,22 +104,7 @@ class Browser:
     def __init__(self, profile: Path) -> None:
         chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
         assert chromium and chromedriver, "these tests need Debian's packages chromium and chromium-driver"
-        options = webdriver.ChromeOptions()
-        options.binary_location = chromium
-        for argument in (
-            "--headless=new",
-            "--no-sandbox",  # chromium refuses to be root with it, and the page is our own
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--disable-background-networking",
-            "--hide-scrollbars",
-            f"--user-data-dir={profile}",
-        ):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        options.set_capability("unhandledPromptBehavior", "accept")
-        env = os.environ | {"HOME": str(profile)}
-        self.driver = _start(options, chromedriver, env)
+        self.driver = _start(chromium, chromedriver, profile)
         self.driver.set_page_load_timeout(600)
         self.driver.set_script_timeout(600)
 

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -103,13 +104,13 @@ def test_an_error_of_the_harness_leaves_an_unfinished_campaign(lockswap, recipe,
     assert Folder(repo / "results/c").campaign()["finished"] is False
 
 
-def killed(lockswap, options, after_s: float) -> None:
-    """The command with all that it has started, after that time."""
+def killed(lockswap, options, wait: Callable[[subprocess.Popen], object]) -> None:
+    """The command with all that it has started, when the wait is over."""
     child = subprocess.Popen(
         lockswap.command(*options), env=lockswap.env, cwd=lockswap.root, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    time.sleep(after_s)
+    wait(child)
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
 
@@ -121,12 +122,16 @@ def test_a_harness_that_is_killed_at_any_moment(lockswap, recipe, repo, kills):
     begin = ["compare", "-w", "rw", "-l", "ba,bravo-ba", "-t", "1", "-r", "4", "--out", out, "--no-report"]
     resume = ["compare", "--resume", out, "--no-report"]
     choose = random.Random(kills)
-    kept: list[Row] = []
-    while len(kept) == 0:  # it takes a while until the first run
-        killed(lockswap, resume if (out / "campaign.toml").exists() else begin, choose.uniform(1.0, 4.0))
-        kept = Folder(out).rows()
+
+    def until_a_row_is_there(child: subprocess.Popen) -> None:
+        while not Folder(out).rows():
+            assert child.poll() is None
+            time.sleep(0.02)
+
+    killed(lockswap, begin, until_a_row_is_there)
+    kept = Folder(out).rows()
     for _ in range(kills):
-        killed(lockswap, resume, choose.uniform(0.2, 3.0))
+        killed(lockswap, resume, lambda _: time.sleep(choose.uniform(0.2, 3.0)))
         rows = Folder(out).rows()
         assert rows[: len(kept)] == kept, "a row is gone"
         kept = rows

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import command_server
 from harness_support import NATIVE, ROOT, Lockswap, compile_c
 
 LIBRARY = ROOT / "build/liblockswap.so"
@@ -118,12 +119,16 @@ asked.Memory({pid}, writes=True)
 
 
 def test_it_is_fast(start):
-    """Processor time, of the whole command: the machine may be busy."""
+    """Processor time of the whole command, the least of three, beside another command's: the machine may be busy."""
     pid = start(LOCKSWAP_RWLOCK="auto", LOCKSWAP_MUTEX="auto")
     command = Lockswap(ROOT)
+
+    def cost(*words: object) -> float:
+        for _ in range(3):
+            command(*words)
+        return min(command_server.used[-3:])
+
+    usual = cost("list")
     for words in ((), ("--", "sort"), (pid,)):
-        before = os.times()
-        command("doctor", *words)
-        after = os.times()
-        spent = after.children_user + after.children_system - before.children_user - before.children_system
-        assert spent < 0.3, f"{words}: {spent} s"
+        spent = cost("doctor", *words)
+        assert 0 < spent < 2 * usual, f"{words}: {spent} s, and 'lockswap list' {usual} s"
