@@ -122,6 +122,10 @@ def test_what_was_quick_is_said(checkout: Path) -> None:
     assert "./run.sh --full" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+def sleeps(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("S")
+
+
 def interrupted(checkout: Path) -> tuple[int, str]:
     """Ctrl-C, which all processes of the terminal get, while it measures."""
     (checkout / "slow").touch()
@@ -134,7 +138,8 @@ def interrupted(checkout: Path) -> tuple[int, str]:
         # A runner may have been started with Ctrl-C ignored, as a shell's background jobs are.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    while not (checkout / "measuring").exists():
+    # A shell that isn't waiting for its command yet would end by the signal itself.
+    while not (checkout / "measuring").exists() or not sleeps(child.pid):
         assert child.poll() is None
         time.sleep(0.02)
     os.killpg(child.pid, signal.SIGINT)

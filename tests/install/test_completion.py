@@ -10,7 +10,7 @@ import resource
 import select
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -126,16 +126,20 @@ def commands(command: click.Command = cli) -> Iterator[click.Command]:
         yield from commands(below)
 
 
-def test_completing_takes_less_than_a_third_of_a_second() -> None:
-    """Of the processor's time, the least of three; another program may have the processor meanwhile."""
+def cpu_s(call: Callable[[], object]) -> float:
+    """Of the programs that it runs."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    call()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_completing_costs_less_than_ten_imports_of_click() -> None:
+    """The least of three each: how fast a processor is depends on who else is there."""
+    python = [ROOT / "build/venv/bin/python", "-P", "-c", "import click"]
+    bare = min(cpu_s(lambda: subprocess.run(python, check=True)) for _ in range(3))
     for words in (("compare", "-w", ""), ("compare", "-l", ""), ("report", ""), ("list", "")):
-        costs = []
-        for _ in range(3):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            completed(*words)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            costs.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        assert min(costs) < 0.3, words
+        assert min(cpu_s(lambda words=words: completed(*words)) for _ in range(3)) < 10 * bare, words
 
 
 def test_an_unbuilt_tree_completes_what_it_can(tmp_path: Path) -> None:
