@@ -98,7 +98,7 @@ lint_shell() {
 
 # run_lint [--full|--same]: --same, for `./run.sh test`, leaves out clang-tidy, whose files are those that changed.
 run_lint() {
-  [[ -e .git ]] || die "lint needs a git checkout: it asks git which files are the project's"
+  git rev-parse --git-dir >/dev/null 2>&1 || die "lint needs a git checkout: it asks git which files are the project's"
   local full=${1:-} linter failed=()
   for linter in format tidy layers prose budgets complexity symbols size abi ruff shell; do
     if [[ $full == --same && $linter == 'tidy' ]]; then continue; fi

@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +18,8 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build"
+sys.path.insert(0, str(ROOT / "tests"))
+from git_files import git_files  # noqa: E402
 
 
 def output(*command: object, **variables: str) -> str:
@@ -32,8 +35,7 @@ class Copy:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self.build = self.root / "build"
-        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        for name in filter(None, listed.split("\0")):
+        for name in git_files(untracked=False):
             if name.startswith("results/") or not (ROOT / name).is_file():
                 continue
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -3,13 +3,13 @@
 import csv
 import json
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from git_files import git_files
 from harness_support import ROOT
 from lockswap.base.text import times
 from lockswap.findings import reading
@@ -25,16 +25,13 @@ BARGING = ("auto", "eventual")
 
 def kept() -> list[Path]:
     """Folders of campaigns with a committed file (or one that git would take); notes and predictions stand beside."""
-    command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "results"]
-    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    folders = {Path(name).parts[1] for name in names if len(Path(name).parts) > 2} - {"notes", "predictions"}
+    parts = [Path(name).parts for name in git_files("results")]
+    folders = {part[1] for part in parts if len(part) > 2} - {"notes", "predictions"}
     return sorted(ROOT / "results" / folder for folder in folders)
 
 
 def files(campaign: Path) -> list[Path]:
-    command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", campaign]
-    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    return [ROOT / name for name in names]
+    return [ROOT / name for name in git_files(campaign)]
 
 
 def test_there_is_one() -> None:

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = (ROOT / "build").resolve()
+sys.path.insert(0, str(ROOT / "tests"))
+from git_files import GIT, git_files  # noqa: E402
+
 MOST_BYTES = 25_000_000
 MOST_INSTALLED = 120_000_000
 # Releases of Debian with other versions of Python: 3.13, and the newest.
@@ -126,14 +130,13 @@ def test_nothing_in_it_names_the_folder_of_the_build(wheel: Path) -> None:
 
 def test_another_folder_and_another_time_give_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     copy = tmp_path / "a source tree somewhere else".replace(" ", "-")
-    listed = call("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
-    for name in filter(None, listed.split("\0")):
+    for name in git_files():
         if (ROOT / name).exists():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, copy / name, follow_symlinks=False)
     (copy / "build").mkdir()
     (copy / "build/venv").symlink_to(BUILD / "venv")
-    git = call("git", "rev-parse", "--absolute-git-dir").strip()
+    git = call(*GIT, "rev-parse", "--absolute-git-dir").strip()
     # Without ccache, whose objects would be those of the first build.
     env = {"GIT_DIR": git, "GIT_WORK_TREE": str(copy), "GIT_OPTIONAL_LOCKS": "0", "CCACHE_DISABLE": "1"}
     by_scripts(f"make_wheel {shlex.quote(str(tmp_path))}", root=copy, **env)

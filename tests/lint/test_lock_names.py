@@ -3,13 +3,16 @@ documents. The others stand in lock_names.toml, each with its reason, and that l
 
 import ast
 import re
-import subprocess
+import sys
 import tomllib
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from git_files import git_files  # noqa: E402
+
 EXCEPTIONS = Path(__file__).with_name("lock_names.toml")
 LISTS = sorted((ROOT / "src/registry").glob("*_list.def"))
 LINE = re.compile(r'^(RW_LOCK|MUTEX|RANGE_LOCK)\("([^"]+)", (\w+), "([^"]+)"', re.MULTILINE)
@@ -77,8 +80,7 @@ def strings_and_code(path: Path) -> tuple[str, str]:
 @cache
 def named() -> frozenset[tuple[str, str]]:
     """Each file that names a lock, with the lock."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
-    files = [f for f in listed.stdout.split() if not any(fnmatch(f, pattern) for pattern in NOT_COUNTED)]
+    files = [f for f in git_files() if not any(fnmatch(f, pattern) for pattern in NOT_COUNTED)]
     found = set()
     for file in files:
         if not (ROOT / file).is_file():

@@ -15,8 +15,9 @@ from urllib.parse import unquote
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/harness"))
+sys.path[:0] = [str(ROOT / "tests/harness"), str(ROOT / "tests")]
 from browser import Browser  # noqa: E402
+from git_files import git_files  # noqa: E402
 
 MKDOCS = ROOT / "build/site-venv/bin/mkdocs"
 PAGE = r"""# A page
@@ -103,8 +104,7 @@ def small_tree(root: Path, page: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_it_has_every_page_and_each_is_in_the_navigation(site: Path) -> None:
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "*.md"], capture_output=True, text=True, check=True)
-    pages = [Path(name) for name in listed.stdout.split() if not name.startswith(".")]
+    pages = [Path(name) for name in git_files("*.md", untracked=False) if not name.startswith(".")]
     expected = {
         str(page.parent / "index.html" if page.name == "README.md" else page.with_suffix(".html")) for page in pages
     }
