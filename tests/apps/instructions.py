@@ -52,7 +52,6 @@ def instructions(library: Path, apps: Path, mode: str, variables: Mapping[str, s
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
         check=True,
     )
     return round(int(re.search(r"Collected : (\d+)", done.stderr).group(1)) / pairs, 1)

@@ -38,7 +38,6 @@ def count(program: Path, design: str) -> float:
         [*valgrind, "--toggle-collect=*faults<*", program, design, str(ROUNDS)],
         capture_output=True,
         text=True,
-        timeout=300,
         check=True,
     )
     return int(re.search(r"Collected : (\d+)", done.stderr)[1]) / FAULTS

@@ -56,7 +56,7 @@ def fetched(lines: Iterable[str], mark: int) -> Iterator[set[int]]:
 def count(program: Path, design: str) -> tuple[float, Counter[int]]:
     """Lines a fault, in the second half of the turns; and in how many turns each."""
     command = ["valgrind", "--tool=lackey", "--trace-mem=yes", "--log-fd=2", program, design, str(TURNS)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     mark = int(re.search(r"mark 0x([0-9a-f]+) refused 0", done.stdout)[1], 16)
     turns = list(fetched(done.stderr.splitlines(), mark))
     assert len(turns) == TURNS, "the marks are not all in the trace"

@@ -18,7 +18,7 @@ def fetch(share: int) -> list[bytes]:
     bodies, session = [], None
     for _ in range(share):
         with (
-            create_connection(("127.0.0.1", port), timeout=120) as plain,
+            create_connection(("127.0.0.1", port)) as plain,
             context.wrap_socket(plain, server_hostname="localhost", session=session) as connection,
         ):
             connection.sendall(f"GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
