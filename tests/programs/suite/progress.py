@@ -9,7 +9,7 @@ from pathlib import Path
 from lockswap.run.processes import Brood, Process
 
 _LEAST_SHARE = 0.05  # of a processor; what merely polls needs less
-_LOOK_S = 0.25
+_LOOK_S = 0.25  # between two looks, and before the first one: most waits are over sooner than that
 _TICKS_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -20,7 +20,7 @@ class Progress:
     def __init__(self, brood: Brood, idle_s: float, cpu_s: float) -> None:
         self._brood, self._idle_s, self._cpu_s = brood, idle_s, cpu_s
         self._last_look = self._mark = time.monotonic()
-        self._seen = {process: _ticks(process) for process in brood.alive()}
+        self._seen: dict[Process, int] | None = None
         self._used = self._busy = self._busy_at_mark = 0.0
 
     def is_over(self) -> bool:
@@ -30,7 +30,8 @@ class Progress:
             return False
         alive = self._brood.alive()
         ticks = {process: _ticks(process) for process in alive}
-        used = sum(max(0, n - self._seen.get(process, 0)) for process, n in ticks.items()) / _TICKS_S
+        before = ticks if self._seen is None else self._seen
+        used = sum(max(0, n - before.get(process, 0)) for process, n in ticks.items()) / _TICKS_S
         self._used += used
         self._busy += now - self._last_look if any(map(_is_runnable, alive)) else used
         self._seen, self._last_look = ticks, now
