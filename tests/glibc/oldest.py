@@ -55,7 +55,7 @@ PROGRAMS = {
 def run(command: list, variables: dict[str, str]) -> tuple[str, str, str]:
     """Its status, what it printed, and its errors."""
     try:
-        done = subprocess.run(list(map(str, command)), env=variables, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(list(map(str, command)), env=variables, capture_output=True, text=True, timeout=600)
     except subprocess.TimeoutExpired:
         return "hangs", "", ""
     return str(done.returncode), done.stdout, done.stderr

@@ -150,7 +150,7 @@ def bare(tmp_path):
     def run(before=(), behind=(), command=("true",), **variables: str) -> str:
         env = {key: value for key, value in os.environ.items() if not key.startswith(("LOCKSWAP_", "LD_"))}
         env["LD_PRELOAD"] = ":".join(map(str, [*before, library, *behind]))
-        done = subprocess.run(command, env=env | variables, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=env | variables, capture_output=True, text=True, timeout=600)
         assert (done.returncode, done.stdout) == (0, "")
         return done.stderr
 
@@ -216,5 +216,5 @@ def test_what_a_shell_starts_does_not_warn_again(bare, replaces):
 def test_run_warns_once(replaces):
     clock = replaces("clock", "clock_gettime")
     command = [ROOT / "build/bin/lockswap", "run", "--rwlock", "ba", "--preload", clock, "--", "true"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert (done.stdout, done.stderr.count("lockswap: warning:")) == ("", 1)

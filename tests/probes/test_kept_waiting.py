@@ -92,7 +92,7 @@ class Run:
         finally:
             if tracer.poll() is None:
                 os.kill(child_of(tracer), signal.SIGKILL)
-            tracer.wait(timeout=60)
+            tracer.wait(timeout=600)
 
     def process(self) -> dict:
         files = sorted(self.records.glob("*.lockprof"))
@@ -283,7 +283,7 @@ def test_memcached(run):
     with run.watched(needs(BUILD / "apps/memcached"), *words) as server:
         wait_for_port(port)
         load = [needs(BUILD / "apps/memcaslap"), f"--servers=127.0.0.1:{port}", "--threads=1", "--concurrency=64"]
-        subprocess.run([*load, "--time=6s"], check=True, capture_output=True, timeout=60)
+        subprocess.run([*load, "--time=6s"], check=True, capture_output=True, timeout=600)
         os.kill(server, signal.SIGTERM)
     compare(run, "memcached")
 
@@ -316,7 +316,7 @@ remote-control:
         time.sleep(2)
         load = [needs(UNPACKED / "bin/dnsperf"), "-s", "127.0.0.1", "-p", str(port), "-d", run.folder / "queries"]
         subprocess.run(
-            [*load, "-l", "3", "-c", "8"], env=os.environ | paths, capture_output=True, check=True, timeout=60
+            [*load, "-l", "3", "-c", "8"], env=os.environ | paths, capture_output=True, check=True, timeout=600
         )
         os.kill(program, signal.SIGTERM)
     compare(run, "unbound")

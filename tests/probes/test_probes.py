@@ -124,7 +124,7 @@ def parsed(script: Path, folder: Path) -> subprocess.CompletedProcess:
     if shutil.which("bpftrace") is None or os.geteuid() != 0:
         pytest.skip("bpftrace runs as root alone")
     command = ["bpftrace", "--emit-elf", folder / "code", script, LIBRARY]
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=600)
 
 
 @pytest.mark.parametrize("script", sorted(SCRIPTS.glob("*.bt")), ids=lambda script: script.stem)

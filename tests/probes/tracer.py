@@ -18,7 +18,7 @@ def why_no_tracer(library: Path) -> str:
         ["bpftrace", "-e", f"uprobe:{library}:pthread_mutex_lock {{}} BEGIN {{ exit(); }}"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
     return "" if done.returncode == 0 else f"bpftrace may not look here: {done.stderr.strip().splitlines()[-1:]}"
 
