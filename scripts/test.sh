@@ -65,7 +65,7 @@ meanwhile() {
   rm -f "$MEANWHILE_LOG.end"
   set -m # a process group of its own, so that all of it can be ended
   (
-    renice -n 10 -p "$BASHPID" >/dev/null
+    renice -n "$(($(nice) + 10))" -p "$BASHPID" >/dev/null
     status=0
     "${@:2}" || status=$?
     used_cpu

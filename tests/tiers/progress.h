@@ -136,6 +136,9 @@ static inline enum Hang look_at(struct Watch* w) {
   const double used = tree.cpu_seconds > w->used ? tree.cpu_seconds - w->used : 0;
   w->used += used;
   w->busy += tree.is_runnable ? now - w->last_look : used;
+  // Whoever looks so late was stopped itself, and may be the first to run again.
+  const double longest = 5;
+  if (now - w->last_look > longest) w->mark_time += now - w->last_look - longest;
   w->last_look = now;
   if (w->busy - w->mark_busy >= w->least_share * w->idle_seconds) {
     w->mark_busy = w->busy;
