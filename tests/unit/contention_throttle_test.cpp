@@ -7,11 +7,10 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <thread>
-#include <utility>
 
+#include "asleep.h"
 #include "locks/mutex/eventual.h"
 #include "locks/rw/eventual.h"
-#include "platform/clock.h"
 #include "platform/native.h"
 #include "platform/thread.h"
 #include "platform/wait_events.h"
@@ -242,36 +241,35 @@ TEST(ContentionThrottleLocks, AFreeMutexIsIdle) {
     a_free_lock_is_idle([&] { lock.lock(); }, [&] { lock.unlock(); }, [&] { return lock.idle(); });
   }
 }
-// Its clock goes on by a little whenever a thread that finds the lock taken reads it. How seldom
-// that is doesn't matter then: on a busy machine two threads hardly ever run at the same time.
+// Its clock goes on whenever a thread that finds the lock taken reads it, so it doesn't matter how
+// soon the threads of a busy machine meet.
 struct ClockOfMeetings {
   static inline std::atomic<std::uint64_t> ns = 1'000'000'000;
-  static std::uint64_t now() { return ns += 5'000; }
+  static std::uint64_t now() { return ns += 6 * Tries::kPhase / 5; }
   static std::uint64_t nearly_now() { return now(); }
 };
-struct MeetsSeldom : Native {
+struct ByMeetings : Native {
   using ContentionThrottle = TriesThrottling<ClockOfMeetings>;
 };
 // In trials, at least: whether one alone is faster is the machine's affair.
 TEST(ContentionThrottleLocks, ThreadsNapAtABusyLock) {
   Spins::prepare(1000, {.allowed = 2});
-  EventualMutex<MeetsSeldom, Park<MeetsSeldom>> lock;
-  std::atomic<std::uint32_t> naps = 0;
-  // Some hundred meetings are enough, and there is one each time that a thread loses its processor
-  // as it has the lock.
-  const auto work = [&] {
-    per_thread<WaitEvents>.backoffs = 0;
-    for (int round = 0; round < 20'000 && naps == 0; ++round) {
-      for (int i = 0; i < 10'000; ++i) {
-        lock.lock();
-        lock.unlock();
-      }
-      naps += std::exchange(per_thread<WaitEvents>.backoffs, 0);
-    }
-  };
-  std::thread other(work);
-  work();
-  other.join();
+  EventualMutex<ByMeetings, Park<ByMeetings>> lock;
+  ByMeetings::ContentionThrottle::forget(&lock);  // its word comes first
+  std::uint32_t naps = 0;
+  // A trial may begin with the next period, and each of its phases ends with the next meeting.
+  constexpr std::uint32_t kMost = 2 * Tries::kHot + 10;
+  for (std::uint32_t meetings = 0; meetings < kMost && naps == 0; ++meetings) {
+    lock.lock();
+    Sleeper other([&] {
+      lock.lock();
+      lock.unlock();
+      naps = per_thread<WaitEvents>.backoffs;
+    });
+    other.until_asleep();
+    lock.unlock();
+    other.join();
+  }
   Spins::prepare(0, {.allowed = 2});
   EXPECT_GT(naps, 0u);
 }
