@@ -19,9 +19,9 @@ namespace lockswap::explore {
 
 const char* const kMutateUsage =
     "lockswap-explore mutate --seeded [--quick] [NAME...]\n"
-    "lockswap-explore mutate [--list] [--known FILE] [--quick] [--bounds P,S,W,T] [--seconds N]\n"
-    "                        [--slice K/N] [--jobs N] [--header TEXT]... [--order TEXT]...\n"
-    "                        [NAME...]\n"
+    "lockswap-explore mutate [--list] [--known FILE] [--quick] [--bounds P,S,W,T]\n"
+    "                        [--executions N] [--seconds N] [--slice K/N] [--jobs N]\n"
+    "                        [--header TEXT]... [--order TEXT]... [NAME...]\n"
     "\n"
     "NAME is a part of a case's name, TEXT one of an order's, in which a file's name is whole:\n"
     "cohort.h is not node_cohort.h. --slice takes one of N parts of all orders;\n"
@@ -31,8 +31,9 @@ const char* const kMutateUsage =
     "--known: status 1 if others survive than FILE lists. It has one a line, as --list prints it,\n"
     "then \" -> \" and the weaker order; its file may lack folders, if it stays the only one of\n"
     "that name. With --quick those listed are not tried.\n"
-    "--seconds: at most so long for one weakened order, a sixth of that for one that FILE lists;\n"
-    "without a verdict by then it survives.\n";
+    "--executions, --seconds: at most so many executions, or CPU seconds, for one weakened order,\n"
+    "a sixth of that for one that FILE lists; without a verdict by then it survives. A number\n"
+    "of executions gives the same verdicts on every machine.\n";
 
 namespace {
 
@@ -41,14 +42,27 @@ namespace {
   std::exit(2);
 }
 
+// What may be spent on one weakened order.
+struct Budget {
+  std::uint64_t executions = ~std::uint64_t{0};
+  double seconds = 1e9;
+
+  Budget sixth() const { return {executions / 6, seconds / 6}; }
+  bool is_spent() const { return executions == 0 || seconds <= 0; }
+  void spend(const Outcome& o) {
+    executions -= std::min(executions, o.executions);
+    seconds -= o.seconds;
+  }
+};
+
 struct Options {
   bool seeded = false;
   bool list = false;
   bool quick = false;
   bool own_bounds = false;
   Bounds bounds;
-  std::string known;                 // a file that lists survivors
-  double seconds = 1e9;              // for one mutant
+  std::string known;  // a file that lists survivors
+  Budget budget;
   unsigned slice = 0, slices = 1;    // of all places, by their names
   unsigned jobs = 1;                 // processes
   std::vector<std::string> headers;  // beginnings of the names of files; none: all
@@ -87,8 +101,11 @@ Options parse_options(int argc, char** argv) {
       if (!parse(value(), o.bounds)) bad_usage("--bounds takes four numbers, as 2,2,1,1");
       o.own_bounds = true;
     } else if (a == "--seconds") {
-      o.seconds = std::atof(value());
-      if (!(o.seconds > 0)) bad_usage("--seconds takes a number above 0");
+      o.budget.seconds = std::atof(value());
+      if (!(o.budget.seconds > 0)) bad_usage("--seconds takes a number above 0");
+    } else if (a == "--executions") {
+      o.budget.executions = std::strtoull(value(), nullptr, 10);
+      if (o.budget.executions == 0) bad_usage("--executions takes a number above 0");
     } else if (a == "--slice") {
       int used = 0;
       const std::string text = value();
@@ -181,7 +198,7 @@ struct Trial {
 //
 // before: called with each case before it is explored.
 template <class Before>
-Trial explore_mutant(const std::vector<const Case*>& cases, const Options& options, double seconds,
+Trial explore_mutant(const std::vector<const Case*>& cases, const Options& options, Budget left,
                      const Before& before) {
   struct Round {
     bool small;
@@ -189,19 +206,19 @@ Trial explore_mutant(const std::vector<const Case*>& cases, const Options& optio
   };
   constexpr Round kRounds[] = {{true, 1'000}, {true, 10'000}, {false, 10'000}, {true, 300'000}};
   std::set<std::pair<const Case*, bool>> exhausted;
-  double left = seconds;
   Trial t;
   for (const Round& round : kRounds) {
     if (options.own_bounds && !round.small) break;
     for (const Case* c : cases) {
-      if (left <= 0) t.verdict = Verdict::open;
-      if (left <= 0 || exhausted.contains({c, round.small})) continue;
+      if (left.is_spent()) t.verdict = Verdict::open;
+      if (left.is_spent() || exhausted.contains({c, round.small})) continue;
       const Bounds& bounds = options.own_bounds ? options.bounds
                              : round.small      ? c->quick_bounds
                                                 : c->bounds;
       before(c);
-      const Outcome o = explore(*c, bounds, {round.executions, left});
-      left -= o.seconds;
+      const Outcome o =
+          explore(*c, bounds, {std::min(round.executions, left.executions), left.seconds});
+      left.spend(o);
       if (!o.failure.empty()) return {Verdict::found, c};
       if (o.exhausted) exhausted.insert({c, round.small});
     }
@@ -212,7 +229,7 @@ Trial explore_mutant(const std::vector<const Case*>& cases, const Options& optio
 // A weaker order may let a lock follow a wild address, so a process of its own tries it: one that
 // crashes has found it, too.
 Trial try_mutant(const Mutation& m, const std::vector<const Case*>& cases, const Options& options,
-                 double seconds) {
+                 const Budget& budget) {
   const Ended ended = in_own_process([&](std::FILE* out) {
     const auto write = [out](const Trial& t) {
       std::rewind(out);
@@ -220,7 +237,7 @@ Trial try_mutant(const Mutation& m, const std::vector<const Case*>& cases, const
       std::fflush(out);
     };
     machine.mutation = &m;
-    write(explore_mutant(cases, options, seconds, [&](const Case* c) {
+    write(explore_mutant(cases, options, budget, [&](const Case* c) {
       write({Verdict::found, c});  // unless this process goes on
     }));
   });
@@ -314,7 +331,8 @@ Count weaken(const Place& p, KnownSurvivors& known, const Options& options, std:
     }
     Mutation m = p.at;
     m.order = order;
-    const Trial t = try_mutant(m, p.cases, options, options.seconds / (is_known ? 6 : 1));
+    const Trial t =
+        try_mutant(m, p.cases, options, is_known ? options.budget.sixth() : options.budget);
     const bool is_found = t.verdict == Verdict::found;
     if (!is_found) survivors.push_back(order);
     const bool as_listed = !known.given() || is_found != is_known;

@@ -16,6 +16,7 @@ from explorer import LOCKS, Explored, add_option
 
 ORDER = re.compile(r"\b(?:memory_order_)?(acquire|release|acq_rel|seq_cst)\b")
 STRING = re.compile(r'"[^"]*"')
+LIMITS = ("executions", "seconds")
 PLACE = re.compile(r"^place    (?:.*  )?(\S+):(\d+)$", re.MULTILINE)
 
 
@@ -79,17 +80,25 @@ def parse() -> argparse.Namespace:
         help="weakens one of N parts of the orders, chosen by their names; does not try the listed ones again",
     )
     parser.add_argument(
+        "--executions",
+        type=int,
+        metavar="N",
+        help="tries each weakened order in N executions at most, a listed one in a sixth of that, which gives the same "
+        "verdicts on every machine; one that has none by then is reported as OPEN and counts as a survivor",
+    )
+    parser.add_argument(
         "--seconds",
         type=float,
         metavar="N",
-        help="tries each weakened order for N seconds at most, a listed one a sixth of that: one that has no verdict "
-        "by then is reported as OPEN and counts as a survivor",
+        help="the same in CPU seconds",
     )
     add_option(parser)
     parser.add_argument("build", type=Path, metavar="BUILD-DIRECTORY")
     options = parser.parse_args()
-    if options.seconds is not None and not options.seconds > 0:
-        parser.error("--seconds takes a number above 0")
+    for limit in LIMITS:
+        given = getattr(options, limit)
+        if given is not None and not given > 0:
+            parser.error(f"--{limit} takes a number above 0")
     return options
 
 
@@ -98,8 +107,9 @@ def command(options: argparse.Namespace, known: Path) -> list[str | Path]:
     words = [options.explorer.in_build(options.build), "mutate", "--known", known, "--jobs", "2"]
     for beginning in options.explorer.only:
         words += ["--header", beginning]
-    if options.seconds is not None:
-        words += ["--seconds", str(options.seconds)]
+    for limit in LIMITS:
+        if getattr(options, limit) is not None:
+            words += [f"--{limit}", str(getattr(options, limit))]
     if options.slice:
         words += ["--quick", "--slice", options.slice]
     return words

@@ -78,19 +78,21 @@ def run_orders(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_orders_passes_the_limit_on(tmp_path):
+@pytest.mark.parametrize(("limit", "number"), [("--seconds", 2.5), ("--executions", 20000000)])
+def test_orders_passes_the_limit_on(tmp_path, limit, number):
     fake_explorer(tmp_path)
-    run_orders("--seconds", 2.5, tmp_path)
+    run_orders(limit, number, tmp_path)
     calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
-    assert len(calls) == 1 and calls[0].endswith(" --seconds 2.5") and " --jobs 2" in calls[0]
+    assert len(calls) == 1 and calls[0].endswith(f" {limit} {number}") and " --jobs 2" in calls[0]
 
 
-@pytest.mark.parametrize("seconds", ["0", "-1", "soon"])
-def test_orders_refuses_what_is_no_limit(tmp_path, seconds):
-    ran = run_orders("--seconds", seconds, tmp_path)
+@pytest.mark.parametrize("limit", ["--seconds", "--executions"])
+@pytest.mark.parametrize("number", ["0", "-1", "soon"])
+def test_orders_refuses_what_is_no_limit(tmp_path, limit, number):
+    ran = run_orders(limit, number, tmp_path)
     assert ran.returncode == 2
-    assert "--seconds" in ran.stderr
+    assert limit in ran.stderr
 
 
 def test_orders_says_in_its_help_what_the_limit_is_of():
-    assert "each weakened order for N seconds at most" in " ".join(run_orders("--help").stdout.split())
+    assert "each weakened order in N executions at most" in " ".join(run_orders("--help").stdout.split())
