@@ -43,6 +43,7 @@ struct Settings {
   std::uint32_t budget_ms = 300;
   bool spurious = false;
   bool turns = true;           // select among waiting threads
+  std::uint32_t turn_ms = 50;  // how long a waiting thread lets others go first: gate.h
   bool serial = false;         // one thread at a time: serial.h
   std::uint32_t length = 256;  // the rough number of points in a run
 };

@@ -1,5 +1,6 @@
 #include "fuzz/gate.h"
 
+#include "fuzz/disturb.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/futex.h"
@@ -9,9 +10,9 @@ namespace {
 
 constexpr int kPlaces = 128;
 // All in nanoseconds.
-constexpr std::uint64_t kOverdue = 50'000'000;  // longer than holders are delayed
-constexpr std::uint64_t kLongest = 1'000'000'000;
+constexpr std::uint64_t kLongestOverdue = 1'000'000'000;
 constexpr std::uint64_t kLook = 1'000'000;  // how often a thread rechecks that has the turn
+constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr std::uint32_t kAllChannels = ~std::uint32_t{0};
 
 struct Place {
@@ -32,8 +33,8 @@ constinit NativeAtomic<std::uint32_t> releases{0};
 Gate::Gate(const void* lock, std::uint64_t number, bool is_timed) noexcept
     : lock_(lock), number_(number) {
   const std::uint64_t now = monotonic_ns();
-  overdue_ = now + kOverdue;
-  until_ = is_timed ? overdue_ : now + kLongest;
+  overdue_ = now + settings.turn_ms * kMillisecond;
+  until_ = is_timed ? overdue_ : overdue_ + kLongestOverdue;
   // seq_cst, as the load in open_gate: either that load sees this thread, or the try that follows
   // comes after the release.
   inside.fetch_add(1, seq_cst);

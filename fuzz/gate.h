@@ -4,11 +4,11 @@
 //   that depends on the seed, its name and its count. Whenever the lock is released, only the
 //   thread in the gate with the greatest number polls the lock. If the lock is free, the thread
 //   makes the program's call, and stays in the gate until it has the lock.
-// Progress: the gate only delays, so no correct program hangs because of it. After 50 ms a thread
-//   polls now and then, whatever its number is, and after a second it leaves the gate and queues at
-//   the lock. That also helps if the thread with the greatest number can't get the lock (a writer,
-//   while readers that wait for each other have it), or is gone (cancelled asynchronously, or in a
-//   child of fork, which has the parent's table).
+// Progress: the gate only delays, so no correct program hangs because of it. After 50 ms
+//   (Settings::turn_ms) a thread polls now and then, whatever its number is, and a second later it
+//   leaves the gate and queues at the lock. That also helps if the thread with the greatest number
+//   can't get the lock (a writer, while readers that wait for each other have it), or is gone
+//   (cancelled asynchronously, or in a child of fork, which has the parent's table).
 //   A timed acquisition leaves the gate after 50 ms, so it is at most that late. Locks that other
 //   processes or condition variables release are polled now and then.
 // State: a table of places. Nothing is stored in the lock, which may be gone after its release.

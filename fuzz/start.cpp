@@ -58,7 +58,7 @@ constinit char live_file[512] = "", log_file[512] = "", schedule_file[512] = "";
 
 const char* or_none(const char* name) noexcept { return name[0] != 0 ? name : nullptr; }
 
-// SEED[,percent=N][,delay=US][,budget=MS][,spurious][,no-turns][,live=FILE]
+// SEED[,percent=N][,delay=US][,budget=MS][,spurious][,no-turns][,turn=MS][,live=FILE]
 //     [,serial[,steps=FILE][,schedule=FILE][,length=POINTS]][,trace=FILE]
 bool read(const char* p) noexcept {
   settings.seed = number(p);
@@ -70,6 +70,8 @@ bool read(const char* p) noexcept {
       settings.spurious = true;
     } else if (skip(p, ",no-turns")) {
       settings.turns = false;
+    } else if (skip(p, ",turn=") && (n = number(p)) >= 1 && n <= 1'000'000) {
+      settings.turn_ms = static_cast<std::uint32_t>(n);
     } else if (skip(p, ",percent=") && (n = number(p)) >= 1 && n <= 100) {
       settings.percent = static_cast<std::uint32_t>(n);
     } else if (skip(p, ",delay=") && (n = number(p)) >= 1 && n <= 1'000'000) {
@@ -126,7 +128,8 @@ void start() noexcept {
     Text(line, sizeof line)
         << "lockswap: LOCKSWAP_FUZZ='" << value
         << "' is not SEED[,percent=1..100][,delay=1..1000000][,budget=1..1000000][,spurious]"
-           "[,no-turns][,live=FILE][,trace=FILE], with a file that can be written";
+           "[,no-turns][,turn=1..1000000][,live=FILE][,trace=FILE], with a file that can be "
+           "written";
     refuse(line);
   }
   recording::modules = module_functions();

@@ -20,7 +20,7 @@ from lockswap.fuzz import steps
 PLANTED = BUILD / "tests/fuzz/fuzz_planted"
 MOST_RUNS = 1000
 _PLAIN_RUNS, _DISTURBED_RUNS = 500, 200
-_NO_END_S = 120.0
+_NO_END_S = 600.0
 
 
 def programs() -> dict[str, str]:

@@ -104,7 +104,8 @@ def test_it_is_seen_after_the_end_of_the_first_thread(hangs):
 
 RUNS, COMPUTES = Task(1, "R"), Task(1, "S")
 WAITS, SLEEPS, READS = Task(1, "S", "futex"), Task(1, "S", "nanosleep", True), Task(1, "S")
-# Threads, whether points pass, processor time per second, seconds of the undisturbed run; when it is called a hang.
+# Threads, whether points pass, processor time per second, seconds of the undisturbed run, the limit if there is one;
+# when it is called a hang.
 CASES = {
     "computes": ([RUNS, WAITS], False, 1, 1, 300),
     "is starved": ([RUNS, WAITS], False, 0, 1, 300),
@@ -117,19 +118,22 @@ CASES = {
     "a thread reads": ([WAITS, READS], False, 0, 0.1, 10),
     "a thread sleeps as long as ever": ([WAITS, SLEEPS], False, 0, 30, 180),
     "stopped": ([Task(1, "T")], False, 0, 1, 300),
+    "computes up to the limit": ([RUNS, WAITS], False, 1, 1, 20, 20),
+    "sleeps up to the limit": ([WAITS, SLEEPS], False, 0, 0.1, 200, 200),
+    "nobody is left long before the limit": ([WAITS, WAITS], False, 0, 0.1, 200, 60),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_hang_is_judged_by_what_happens(case, monkeypatch, tmp_path):
-    tasks, points, share, undisturbed, expected = CASES[case]
+    tasks, points, share, undisturbed, *limit, expected = CASES[case]
     now = 0.0
     monkeypatch.setattr(watch.time, "monotonic", lambda: now)
     monkeypatch.setattr(watch, "_tasks", lambda _: dict(enumerate(tasks)))
     monkeypatch.setattr(watch, "cpu_seconds", lambda _: share * now)
     monkeypatch.setattr(watch, "_read", lambda _: int(now * points).to_bytes(16, "little"))
     monkeypatch.setattr(Watch, "_states", lambda *_: [])
-    seen = Watch(1, Watching(tmp_path, None, None, undisturbed))
+    seen = Watch(1, Watching(tmp_path, None, *(limit or [None]), undisturbed))
     while seen.look() is None:
         now += 0.5
     assert expected <= now <= expected + 1

@@ -17,7 +17,7 @@ def run(tmp_path: Path, command: list, settings: str) -> tuple[subprocess.Comple
     log.write_bytes(b"")
     os.truncate(log, steps.LOG_BYTES)
     env = os.environ | {"LD_PRELOAD": str(LIBRARY), "LOCKSWAP_FUZZ": f"{settings},serial,steps={log}"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
     return done, steps.read(log)
 
 
@@ -163,5 +163,5 @@ def test_turns_that_make_no_difference_are_left_away():
 @pytest.mark.parametrize("value", ["1,serial,length=0", "1,serial,schedule=/no/such/file", "1,serial,steps="])
 def test_a_wrong_variable_is_told_in_a_line(value, right):
     env = os.environ | {"LD_PRELOAD": str(LIBRARY), "LOCKSWAP_FUZZ": value}
-    done = subprocess.run([right], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([right], env=env, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and done.stderr.startswith("lockswap")

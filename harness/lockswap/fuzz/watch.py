@@ -98,10 +98,14 @@ class Watch:
             return self._hang(f"it had not ended after {passed:.3g} s, though it went on", tasks)
         if (self._limit_s is None or passed >= _FIRST_LOOK_S) and (hang := self._deadlock(passed, tasks)):
             return hang
-        if self._limit_s is not None or not tasks:
+        if not tasks:
             return None
-        if idle >= max(_NOBODY_LEFT_S, 2 * self._undisturbed_s) and _nobody_is_left(tasks):
+        # A limit may be that of the undisturbed run, of which it isn't known yet how long it sleeps.
+        nobody_left_s = _NOBODY_LEFT_S if self._limit_s is None else _UNTIL_A_DEADLINE_S
+        if idle >= max(nobody_left_s, 2 * self._undisturbed_s) and _nobody_is_left(tasks):
             return self._hang(_NOBODY_IS_LEFT, tasks)
+        if self._limit_s is not None:
+            return None
         waits = any(one.ends_itself and self._sleeps.get(tid) == one.switches for tid, one in tasks.items())
         least = _UNTIL_A_DEADLINE_S if waits else _IDLE_S
         if idle >= max(least, (6 if waits else 2) * self._undisturbed_s):
