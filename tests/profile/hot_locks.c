@@ -121,16 +121,16 @@ static void late(void) {
 
 // --- a futex of the program's own, which nothing but the kernel sees
 
-static long slept(void) {
+static long slept(int whose) {
   struct rusage used;
-  getrusage(RUSAGE_THREAD, &used);
+  getrusage(whose, &used);
   return used.ru_nvcsw;
 }
 static void own_futex(void) {
   const struct timespec t = {0, 1000000};
   static int word;
   // As the kernel counts them: a wait whose time is over before the thread can sleep is none.
-  for (const long begin = slept(); slept() - begin < 150;)
+  for (const long begin = slept(RUSAGE_THREAD); slept(RUSAGE_THREAD) - begin < 150;)
     syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
 }
 
@@ -185,7 +185,7 @@ static NOINLINE void starve(void) {
   pthread_rwlock_unlock(&hot_rw);
 }
 static void* stop_later(void* unused) {
-  while (!atomic_load(&writer_is_there))
+  while (!atomic_load(&writer_is_there) || !is_asleep(getpid()))
     nap(500);
   nap(150000);
   atomic_store(&over, 1);
@@ -212,10 +212,13 @@ static long ran_ns(void) {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return t.tv_sec * 1000000000L + t.tv_nsec;
 }
+static atomic_int have_read, late_reads;
 static NOINLINE void read_briefly(void) {
   pthread_rwlock_rdlock(&hot_rw);  // waiter late-readers
-  for (const long begin = ran_ns(); ran_ns() - begin < 10000000;) {}
+  if (atomic_load(&have_read) > 0) atomic_fetch_add(&late_reads, 1);
+  for (const long begin = ran_ns(); ran_ns() - begin < 500000;) {}
   pthread_rwlock_unlock(&hot_rw);
+  atomic_fetch_add(&have_read, 1);
 }
 static void* read_once(void* tid) {
   atomic_store((atomic_int*)tid, gettid());
@@ -226,16 +229,18 @@ static NOINLINE void keep_readers(void) {
   static atomic_int tid[4];
   pthread_t t[4];
   pthread_rwlock_wrlock(&hot_rw);
+  atomic_store(&have_read, 0);
   for (int i = 0; i < 4; ++i) {
     atomic_store(&tid[i], 0);
     pthread_create(&t[i], NULL, read_once, &tid[i]);
   }
   await_asleep(tid, 4);
-  nap(2000);
   pthread_rwlock_unlock(&hot_rw);  // holder late-readers
   for (int i = 0; i < 4; ++i)
     pthread_join(t[i], NULL);
 }
+// Prints how many readers came after others had released: each of these has waited for the
+// processor for 0.5 ms at least.
 static void late_readers(void) {
   cpu_set_t may, one;
   sched_getaffinity(0, sizeof may, &may);
@@ -243,12 +248,16 @@ static void late_readers(void) {
   for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i)
     if (CPU_ISSET(i, &may)) CPU_SET(i, &one);
   sched_setaffinity(0, sizeof one, &one);  // so that they run one after another
-  for (int i = 0; i < 8; ++i)
+  const struct sched_param none = {0};
+  sched_setscheduler(0, SCHED_BATCH, &none);  // and a woken one waits for the one that runs
+  while (atomic_load(&late_reads) < 8)
     keep_readers();
+  printf("%d\n", atomic_load(&late_reads));
 }
 
 // --- a convoy: threads that came during a long hold take the lock one after the other, briefly
 
+enum { kLine = 8 };
 static NOINLINE void go_in_a_line(void) {
   pthread_mutex_lock(&hot);  // waiter convoy
   pthread_mutex_unlock(&hot);
@@ -258,24 +267,43 @@ static void* one_of_a_line(void* tid) {
   go_in_a_line();
   return NULL;
 }
-static NOINLINE void make_a_line(void) {
-  enum { kThreads = 8 };
-  static atomic_int tid[kThreads];
-  pthread_t t[kThreads];
+static long now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000L + t.tv_nsec;
+}
+// Returns whether the hold was longer than the line took afterwards. Then all were kept waiting by
+// that hold, and not by each other.
+static NOINLINE int make_a_line(long us) {
+  static atomic_int tid[kLine];
+  pthread_t t[kLine];
   pthread_mutex_lock(&hot);
-  for (int i = 0; i < kThreads; ++i) {
+  for (int i = 0; i < kLine; ++i) {
     atomic_store(&tid[i], 0);
     pthread_create(&t[i], NULL, one_of_a_line, &tid[i]);
+    // One after the other, since their first calls may wait for each other within the profile.
+    await_asleep(&tid[i], 1);
   }
-  await_asleep(tid, kThreads);
-  nap(50000);
+  const long begin = now_ns();
+  nap(us);
+  const long released = now_ns();
   pthread_mutex_unlock(&hot);  // holder convoy
-  for (int i = 0; i < kThreads; ++i)
+  for (int i = 0; i < kLine; ++i)
     pthread_join(t[i], NULL);
+  return now_ns() - released < released - begin;
 }
+// Four lines that a long hold kept waiting; where a line takes long the holds become longer. Prints
+// how many lines there were.
 static void convoy(void) {
-  for (int i = 0; i < 4; ++i)
-    make_a_line();
+  int lines = 0;
+  for (long us = 50000, clear = 0; clear < 4; ++lines) {
+    if (make_a_line(us)) {
+      ++clear;
+    } else {
+      us *= 2;
+    }
+  }
+  printf("%d\n", lines);
 }
 
 // --- locks on the heap, all made in one place
@@ -363,9 +391,20 @@ static void* counting(void* unused) {
 // --- a queue
 
 static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
-static int items;
+static int items, idle;
+// Takes the mutex when so many threads wait for work.
+static void lock_idle(int threads) {
+  pthread_mutex_lock(&hot);
+  while (idle < threads || items != 0) {
+    pthread_mutex_unlock(&hot);
+    nap(500);
+    pthread_mutex_lock(&hot);
+  }
+}
 static void* producer(void* rounds) {
   for (long i = 0; i < (long)rounds; ++i) {
+    lock_idle(1);
+    pthread_mutex_unlock(&hot);
     nap(500);
     pthread_mutex_lock(&hot);
     ++items;
@@ -377,8 +416,10 @@ static void* producer(void* rounds) {
 static void* consumer(void* unused) {
   for (int i = 0; i < 50; ++i) {
     pthread_mutex_lock(&hot);
+    ++idle;
     while (items == 0)
       pthread_cond_wait(&filled, &hot);
+    --idle;
     --items;
     pthread_mutex_unlock(&hot);
   }
@@ -600,7 +641,7 @@ static int ended_waits(void) {
 // --- a queue whose producer wakes everybody for each piece of work
 
 static pthread_cond_t everybody = PTHREAD_COND_INITIALIZER;
-static int idle, pieces, done;
+static int pieces, done;
 static void* one_of_all(void* unused) {
   pthread_mutex_lock(&hot);
   for (;;) {
@@ -659,27 +700,17 @@ static NOINLINE void* pool_thread(void* unused) {
   pthread_mutex_unlock(&hot);
   return unused;
 }
-// Takes the mutex when all four threads wait for work.
-static void lock_idle_pool(void) {
-  pthread_mutex_lock(&hot);
-  while (idle < 4 || items != 0) {
-    pthread_mutex_unlock(&hot);
-    nap(500);
-    pthread_mutex_lock(&hot);
-  }
-}
 static void pool(void) {
   pthread_t t[4];
   for (int i = 0; i < 4; ++i)
     pthread_create(&t[i], NULL, pool_thread, NULL);
-  nap(50000);
-  lock_idle_pool();
+  lock_idle(4);
   for (int i = 0; i < 50; ++i) {
     ++items;
     pthread_cond_signal(&filled);
     pthread_mutex_unlock(&hot);
     nap(2000);
-    lock_idle_pool();
+    lock_idle(4);
   }
   atomic_store(&over, 1);
   pthread_cond_broadcast(&filled);  // holder pool
@@ -858,6 +889,7 @@ int main(int argc, char** argv) {
   } else if (strcmp(name, "futex") == 0) {
     use_cold();
     own_futex();
+    printf("%ld\n", slept(RUSAGE_SELF));
   } else if (strcmp(name, "semaphores") == 0) {
     return semaphores();
   } else if (strcmp(name, "barriers") == 0) {

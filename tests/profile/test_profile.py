@@ -41,7 +41,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def lockswap(*words: object, **more: str) -> subprocess.CompletedProcess:
-    return command_server.run(*words, env=environment(**more), timeout=300)
+    return command_server.run(*words, env=environment(**more))
 
 
 @pytest.fixture
@@ -69,31 +69,35 @@ def line_of(mark: str, source: str = "hot_locks.c") -> str:
     return f"{source}:{next(n for n, line in enumerate(lines, 1) if line.endswith(f'// {mark}'))}"
 
 
+SUMS = ("waits", "wait_ns", "until_release_ns")
+LEAST = 0.99  # of a nap: the profile's clock may be a little slower than the kernel's
+
+
 def hottest(found: dict) -> tuple[dict, dict]:
     """The lock that is named first, and of its pairs of sites the one that waited longest."""
     lock = found["locks"][0]
     by_sites: dict[tuple[str, str], dict] = {}
     for pair in lock["pairs"]:
         sites = (pair["waiter"]["site"], pair["holder"]["site"])
-        one = by_sites.setdefault(sites, pair | {"wait_ns": 0, "waits": 0})
-        one["wait_ns"] += pair["wait_ns"]
-        one["waits"] += pair["waits"]
+        one = by_sites.setdefault(sites, pair | dict.fromkeys(SUMS, 0))
+        for name in SUMS:
+            one[name] += pair[name]
     return lock, max(by_sites.values(), key=lambda pair: pair["wait_ns"])
 
 
-def planted(found: dict, name: str, mark: str, source: str = "hot_locks.c") -> dict:
+def planted(found: dict, name: str, mark: str, slept_ms: int, source: str = "hot_locks.c") -> dict:
+    """`slept_ms`: for how long holders slept in all, each when its waiter did. How long threads waited for a processor
+    beside that is the machine's."""
     lock, pair = hottest(found)
     assert name in lock["name"]
     assert line_of(f"waiter {mark}", source) in pair["waiter"]["site"], pair
     assert line_of(f"holder {mark}", source) in pair["holder"]["site"], pair
-    assert pair["wait_ns"] > 0.6 * lock["wait_ns"]
-    # Each holder sleeps for 2 ms or more once the waiter does.
-    assert pair["until_release_ns"] > 1_500_000 * pair["waits"] > 0
+    assert pair["wait_ns"] >= pair["until_release_ns"] >= LEAST * slept_ms * 1_000_000
     return lock
 
 
 def test_a_sleep_inside_a_lock(profile):
-    lock = planted(found := profile(HOT, "sleep"), "hot", "sleep")
+    lock = planted(found := profile(HOT, "sleep"), "hot", "sleep", 40 * 3)
     assert lock["kind"] == "mutex" and lock["threads"] == 2
     holds = lock["modes"]["exclusive"]["hold_quantiles_ns"]
     assert holds["max"] >= 3_000_000
@@ -106,11 +110,11 @@ def test_a_sleep_inside_a_lock(profile):
 
 
 def test_one_long_hold_that_nothing_announced(profile):
-    planted(profile(HOT, "once"), "hot", "sleep")
+    planted(profile(HOT, "once"), "hot", "sleep", 100)
 
 
 def test_a_reader_that_holds_long(profile):
-    lock = planted(found := profile(HOT, "reader"), "hot_rw", "reader")
+    lock = planted(found := profile(HOT, "reader"), "hot_rw", "reader", 40 * 3)
     assert lock["kind"] == "rwlock"
     pair = hottest(found)[1]
     assert (pair["waiter"]["mode"], pair["holder"]["mode"]) == ("exclusive", "shared")
@@ -124,37 +128,40 @@ def test_a_writer_that_starves(profile):
     assert lock["name"] == "hot_rw"
     assert line_of("waiter starving") in pair["waiter"]["site"]
     assert line_of("holder starving") in pair["holder"]["site"]
-    assert lock["modes"]["exclusive"]["wait_quantiles_ns"]["max"] > 50_000_000
+    assert lock["modes"]["exclusive"]["wait_quantiles_ns"]["max"] >= LEAST * 150_000_000
 
 
 def test_a_convoy_is_charged_to_the_long_hold_before_it(profile):
-    lock, pair = hottest(profile(HOT, "convoy"))
-    assert lock["name"] == "hot" and lock["contended"] == 4 * 8
+    found = profile(HOT, "convoy")
+    (lock, pair), lines = hottest(found), int(found["stdout"])
+    assert lock["name"] == "hot" and lock["contended"] == lines * 8
     assert line_of("waiter convoy") in pair["waiter"]["site"]
     assert line_of("holder convoy") in pair["holder"]["site"]
-    # The first of each line has waited for that hold alone; the other seven, for each other's, too.
-    assert pair["waits"] > 2 * 8 and pair["wait_ns"] > 0.8 * lock["wait_ns"]
-    assert pair["until_release_ns"] > 0.5 * pair["wait_ns"]
+    # The first of each line has waited for that hold alone; the other seven, for each other's, too, but in four of the
+    # lines for the shorter part.
+    assert 4 * 8 <= pair["waits"] <= lock["contended"]
+    assert pair["until_release_ns"] >= LEAST * pair["waits"] * 50_000_000
 
 
 def test_readers_that_run_late_were_kept_by_the_writer(profile):
     # On one processor: the last reader runs when others, which were woken with it, have released already.
-    lock, pair = hottest(profile(HOT, "late-readers"))
+    found = profile(HOT, "late-readers")
+    (lock, pair), late = hottest(found), int(found["stdout"])
     assert lock["name"] == "hot_rw"
     assert line_of("waiter late-readers") in pair["waiter"]["site"]
     assert line_of("holder late-readers") in pair["holder"]["site"]
-    assert pair["wait_ns"] > 0.95 * lock["wait_ns"]
-    assert pair["until_release_ns"] < 0.8 * pair["wait_ns"]  # they did run late
+    assert pair["waits"] == sum(one["waits"] for one in lock["pairs"])
+    assert pair["wait_ns"] - pair["until_release_ns"] >= LEAST * late * 500_000
 
 
 def test_objects_on_the_heap_are_one_lock(profile):
-    lock = planted(profile(HOT, "heap"), "make_box", "heap")
+    lock = planted(profile(HOT, "heap"), "make_box", "heap", 60 * 2)
     assert lock["objects"] == 8 and line_of("lock heap") in lock["initialised"]
 
 
 def test_a_wrapper_is_no_site(profile):
     found = profile(WRAPPED)
-    lock = planted(found, "look", "wrapped", "hot_wrapped.cpp")
+    lock = planted(found, "look", "wrapped", 40 * 3, "hot_wrapped.cpp")
     stack = lock["pairs"][0]["waiter"]["stack"]
     assert any("std::mutex::lock" in frame for frame in stack)
     assert any("main" in frame for frame in stack)  # without frame pointers
@@ -170,12 +177,12 @@ def test_frames_that_are_hard_to_unwind(profile):
 
 
 def test_a_library_that_is_unloaded(profile):
-    planted(profile(HOT, "library", LIBRARY), "of_library", "library", "hot_library.c")
+    planted(profile(HOT, "library", LIBRARY), "of_library", "library", 30 * 3, "hot_library.c")
 
 
 def test_a_forked_child_has_a_file_of_its_own(profile):
     found = profile(HOT, "fork")
-    planted(found, "hot", "sleep")
+    planted(found, "hot", "sleep", 30 * 3)
     one, other = found["processes"]
     assert {one["pid"] == other["parent"], other["pid"] == one["parent"]} == {True, False}
     # 100 of the parent, 3000 of the child: neither counts the other's.
@@ -185,13 +192,13 @@ def test_a_forked_child_has_a_file_of_its_own(profile):
 
 def test_what_execs_is_two_profiles(profile):
     found = profile(HOT, "exec")
-    planted(found, "hot", "sleep")
+    planted(found, "hot", "sleep", 40 * 3)
     assert [one["ended"] for one in sorted(found["processes"], key=lambda one: one["ended"])] == [False, True]
 
 
 def test_what_was_gathered_survives_kill_9(profile):
     found = profile(HOT, "killed", status=128 + 9)
-    planted(found, "hot", "sleep")
+    planted(found, "hot", "sleep", 39 * 3)  # the last of 40 waits may not have been charged yet
     assert not found["processes"][0]["ended"]
 
 
@@ -240,7 +247,7 @@ def test_condition_variables(profile):
     found = profile(HOT, "queue")
     (cond,) = found["conds"]
     assert cond["name"] == "filled" and cond["signals"] == 50
-    assert 0 < cond["acquisitions"] <= 60 and cond["wait_ns"] > 0
+    assert cond["acquisitions"] == 50 and cond["wait_ns"] >= LEAST * 50 * 500_000
     # The hold of a thread that waits for a condition ends with the wait.
     hot = next(lock for lock in found["locks"] if lock["name"] == "hot")
     assert hot["modes"]["exclusive"]["hold_quantiles_ns"]["p50"] < 400_000
@@ -252,22 +259,21 @@ def test_a_wait_for_a_condition_is_charged_to_the_signal(profile):
     pair = cond["pairs"][0]
     assert pair["holder"]["site"].startswith("producer hot_locks.c") and pair["waiter"]["site"].startswith("consumer")
     charged = sum(one["waits"] for one in cond["pairs"] if one["holder"]["stack"])
-    assert charged >= 0.8 * cond["modes"]["exclusive"]["long_waits"] > 0
+    assert charged == cond["modes"]["exclusive"]["long_waits"] == 50
 
 
 def test_what_comes_after_the_signal_is_charged_to_the_holder_of_the_mutex(profile):
     found = profile(HOT, "signal")
     pair = found["conds"][0]["pairs"][0]
     assert line_of("holder signal") in pair["holder"]["site"] and line_of("waiter signal") in pair["waiter"]["site"]
-    # From the wait to the signal some 2 ms, and 3 ms from there.
-    assert 10 <= pair["waits"] <= 20 and pair["until_release_ns"] > pair["waits"] * 1_500_000
-    assert pair["wait_ns"] - pair["until_release_ns"] > pair["waits"] * 2_500_000
+    # From the wait to the signal 2 ms, and 3 ms from there.
+    assert 10 <= pair["waits"] <= 20 and pair["until_release_ns"] >= LEAST * pair["waits"] * 2_000_000
+    assert pair["wait_ns"] - pair["until_release_ns"] >= LEAST * pair["waits"] * 3_000_000
     lock = next(one for one in found["locks"] if one["name"] == "hot")
     kept = [one for one in lock["pairs"] if line_of("waiter signal") in one["waiter"]["site"]]
-    assert sum(one["waits"] for one in kept) >= 10
-    longest = max(kept, key=lambda one: one["wait_ns"])
-    assert line_of("holder kept") in longest["holder"]["site"]
-    assert longest["wait_ns"] > longest["waits"] * 2_500_000
+    assert sum(one["waits"] for one in kept) == 20
+    assert all(line_of("holder kept") in one["holder"]["site"] for one in kept)
+    assert sum(one["wait_ns"] for one in kept) >= LEAST * 20 * 3_000_000
     assert "signalled in signal_and_keep" in found["text"]
 
 
@@ -291,24 +297,22 @@ def meeting(found: dict, kind: str) -> dict:
     return max((one for one in found["meetings"] if one["kind"] == kind), key=lambda one: one["wait_ns"])
 
 
-def charged(found: dict, kind: str, waiter: str, holder: str) -> dict:
-    """The pair of places that waited longest is the planted one, and most of all waiting; the time until its end is
-    the other side's."""
+def charged(found: dict, kind: str, waiter: str, holder: str, slept_ms: int) -> dict:
+    """All waits are those of the planted pair of places. `slept_ms`: as above."""
     one = meeting(found, kind)
     pairs = [
         pair
         for pair in one["pairs"]
         if line_of(f"waiter {waiter}") in pair["waiter"]["site"] and holder in pair["holder"]["site"]
     ]
-    ns = sum(pair["wait_ns"] for pair in pairs)
-    assert ns > 0.6 * one["wait_ns"] > 0
-    assert sum(pair["until_release_ns"] for pair in pairs) > 1_500_000 * sum(pair["waits"] for pair in pairs)
+    assert sum(pair["waits"] for pair in pairs) == one["contended"] > 0
+    assert sum(pair["until_release_ns"] for pair in pairs) >= LEAST * slept_ms * 1_000_000
     return one
 
 
 def test_a_wait_for_a_semaphore_is_charged_to_the_post(profile):
     found = profile(HOT, "semaphores")
-    one = charged(found, "semaphore", "semaphore", line_of("holder semaphore"))
+    one = charged(found, "semaphore", "semaphore", line_of("holder semaphore"), 30 * 2)
     # 3 that did not have to wait, one after a post, and 30; a time-out is none.
     assert (one["name"], one["acquisitions"], one["signals"], one["timeouts"]) == ("posted", 34, 31, 2)
     assert one["failed_tries"] == 1 and one["contended"] == 30
@@ -318,14 +322,14 @@ def test_a_wait_for_a_semaphore_is_charged_to_the_post(profile):
 
 def test_a_wait_at_a_barrier_is_charged_to_the_last_one(profile):
     found = profile(HOT, "barriers")
-    one = charged(found, "barrier", "barrier", line_of("holder barrier"))
+    one = charged(found, "barrier", "barrier", line_of("holder barrier"), 30 * 2)
     assert one["acquisitions"] == 60 and one["contended"] == 30
     assert "last to arrive at arrive_late" in found["text"]
 
 
 def test_a_join_is_charged_to_the_thread_that_ended(profile):
     found = profile(HOT, "joins")
-    one = charged(found, "join", "join", "long_thread")
+    one = charged(found, "join", "join", "long_thread", 5 * 20)
     assert one["acquisitions"] == 5 == one["contended"]
     assert "for a thread of long_thread" in found["text"]
 
@@ -338,12 +342,13 @@ def test_waits_that_are_cancelled_or_interrupted(profile):
 
 @pytest.mark.parametrize("case", ["semaphores", "barriers", "joins", "ended-waits"])
 def test_without_a_profile_they_are_glibcs_own(case):
-    subprocess.run([HOT, case], env=environment(LD_PRELOAD=str(PRELOAD)), check=True, timeout=60)
+    subprocess.run([HOT, case], env=environment(LD_PRELOAD=str(PRELOAD)), check=True)
 
 
 def test_waits_that_are_not_seen_are_counted(profile):
     found = profile(HOT, "futex")
-    assert 150 <= found["processes"][0]["slept"] < 200
+    # The program says how often it has slept in all until its end.
+    assert 150 <= found["processes"][0]["slept"] < int(found["stdout"]) + 50
     text = " ".join(found["text"].split())
     said = re.search(r"Threads slept (\d+) times; 0 waits are seen, so (\d+) or more were for", text)
     assert said and said[1] == said[2] and int(said[1]) >= 150, text
@@ -374,7 +379,7 @@ def test_a_pool_without_work_is_idle(profile):
     assert "signal instead of broadcast" not in found["text"]
     pairs = found["conds"][0]["pairs"]
     idle = [one for one in pairs if one["holder"]["mode"] == "shared"]
-    assert sum(one["waits"] for one in idle) >= 40
+    assert sum(one["waits"] for one in idle) == 50
     assert all(line_of("waiter pool") in one["waiter"]["site"] for one in idle)
     ended = [one for one in pairs if line_of("holder pool") in one["holder"]["site"]]
     assert ended and all(one["holder"]["mode"] == "exclusive" for one in ended)
@@ -386,7 +391,7 @@ def statistics(tmp_path: Path, case: str, **more: str) -> tuple[dict, dict]:
     folder = tmp_path / "both"
     folder.mkdir()
     variables = {"LOCKSWAP_PROFILE": str(folder), "LOCKSWAP_STATS": str(tmp_path / "stats"), "LD_PRELOAD": str(PRELOAD)}
-    subprocess.run([HOT, case], env=environment(**variables, **more), check=True, timeout=120)
+    subprocess.run([HOT, case], env=environment(**variables, **more), check=True)
     (stats,) = (json.loads(file.read_text()) for file in tmp_path.glob("stats.*"))
     done = lockswap("report", folder)
     assert done.returncode == 0, done
@@ -429,11 +434,11 @@ def test_a_lock_that_nobody_waited_for_to_the_end(profile):
 
 @pytest.mark.parametrize("options", [("--rwlock", FIRST, "--mutex", MUTEX), ("--rwlock", LAST)])
 def test_any_choice_of_locks(profile, options):
-    planted(profile(HOT, "reader", options=options), "hot_rw", "reader")
+    planted(profile(HOT, "reader", options=options), "hot_rw", "reader", 40 * 3)
 
 
 def test_under_a_policy(profile):
-    planted(profile(HOT, "reader", LOCKSWAP_POLICY=f"symbol=hot_rw rwlock={FIRST}"), "hot_rw", "reader")
+    planted(profile(HOT, "reader", LOCKSWAP_POLICY=f"symbol=hot_rw rwlock={FIRST}"), "hot_rw", "reader", 40 * 3)
 
 
 def test_collapsed_stacks(profile):
@@ -493,10 +498,10 @@ def test_a_page(profile):
     frames = re.findall(r'class="frame (\w+)" title="([^"]*)"', page)
     assert "1. mutex hot" in page and "<script src" not in page
     assert any(part == "holder" and title.startswith("hold_long hot_locks.c") for part, title in frames)
-    # One frame of the lock for each holder's stack: the waiter holds, too, and is at times kept from running meanwhile.
+    # One frame of the lock for each holder's stack.
     shares = [float(re.search(r"([\d.]+) % of all", title)[1]) for part, title in frames if part == "lock"]
     assert all(title.startswith("[mutex hot]") for part, title in frames if part == "lock")
-    assert max(shares) > 60 and sum(shares) > 99, shares
+    assert sum(shares) > 99, shares
     assert any(part == "waiter" and title.startswith("wait_for_it hot_locks.c") for part, title in frames)
 
 
@@ -509,7 +514,7 @@ def test_without_the_command(tmp_path):
     folder = tmp_path / "recorded"
     folder.mkdir()
     variables = {"LOCKSWAP_PROFILE": str(folder), "LD_PRELOAD": str(PRELOAD)}
-    subprocess.run([HOT, "sleep"], env=environment(**variables), check=True, timeout=60)
+    subprocess.run([HOT, "sleep"], env=environment(**variables), check=True)
     done = lockswap("report", folder, "--top", "1")
     assert done.returncode == 0 and "mutex hot" in done.stderr
     assert (folder / "waiting.folded").exists()
@@ -517,7 +522,7 @@ def test_without_the_command(tmp_path):
 
 def test_a_folder_that_is_not_there_is_said_and_stops_nothing(tmp_path):
     variables = {"LOCKSWAP_PROFILE": str(tmp_path / "nowhere"), "LD_PRELOAD": str(PRELOAD)}
-    done = subprocess.run([HOT, "counts"], env=environment(**variables), capture_output=True, text=True, timeout=60)
+    done = subprocess.run([HOT, "counts"], env=environment(**variables), capture_output=True, text=True)
     assert done.returncode == 0
     place, why = tmp_path / "nowhere", "there is no such file or folder"
     said = "lockswap: LOCKSWAP_PROFILE: nothing is recorded, because no file can be made in"
