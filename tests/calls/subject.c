@@ -15,7 +15,7 @@
 
 #include <sys/wait.h>
 
-enum { kRounds = 1000, kTurns = 50, kThreads = 4, kSleepMs = 30 };
+enum { kRounds = 1000, kTurns = 50, kThreads = 4, kSleepMs = 30, kLateMs = 1000 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t edge = PTHREAD_MUTEX_INITIALIZER;
@@ -141,6 +141,11 @@ static void sleeps(void) {
   }
   pair();
 }
+static void late(void) {
+  pair();
+  sleep_ms(kLateMs);
+  pair();
+}
 static void busy(void) {
   for (int i = 0; i < 5; ++i) {
     pair();
@@ -191,9 +196,9 @@ static const struct {
   const char* word;
   void (*run)(void);
 } kTable[] = {
-    {"pairs", pairs}, {"serial", serial}, {"reads", reads},   {"turns", turns}, {"one", one},
-    {"many", many},   {"sleeps", sleeps}, {"busy", busy},     {"fails", fails}, {"reused", reused},
-    {"forks", forks}, {"execs", execs},   {"killed", killed},
+    {"pairs", pairs}, {"serial", serial}, {"reads", reads}, {"turns", turns},   {"one", one},
+    {"many", many},   {"sleeps", sleeps}, {"busy", busy},   {"fails", fails},   {"reused", reused},
+    {"forks", forks}, {"late", late},     {"execs", execs}, {"killed", killed},
 };
 
 int main(int argc, char** argv) {

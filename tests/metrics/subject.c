@@ -13,6 +13,8 @@
 
 #include <sys/wait.h>
 
+#include "../asleep.h"
+
 enum { kWaits = 5, kCounted = 200000, kMany = 10000, kStatic = 300 };
 
 static pthread_mutex_t waited = PTHREAD_MUTEX_INITIALIZER;
@@ -33,11 +35,12 @@ static void sleep_ms(long ms) {
 struct waiter {
   void (*acquire)(void);
   void (*release)(void);
-  atomic_int comes, calls, has;
+  atomic_int tid, comes, calls, has;
 };
 
 static void* wait_for_each(void* argument) {
   struct waiter* w = argument;
+  atomic_store(&w->tid, gettid());
   w->acquire(); /* the first call of a lock is not timed */
   w->release();
   atomic_store(&w->has, 1);
@@ -61,7 +64,7 @@ static void keep_waiting(void (*hold)(void), void (*acquire)(void), void (*relea
       sleep_ms(1);
     hold();
     atomic_store(&w.comes, n + 1);
-    while (atomic_load(&w.calls) <= n)
+    while (atomic_load(&w.calls) <= n || !is_asleep(atomic_load(&w.tid)))
       sleep_ms(1);
     sleep_ms(30);
     release();

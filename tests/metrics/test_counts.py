@@ -26,7 +26,7 @@ def need_waits(counts: Counts) -> None:
     """Each is found, as long as it was. A slow stage in which a page was touched first may look like a short one."""
     assert sum(counts.waits[7:]) == WAITS, counts  # 1 ms and more
     assert sum(counts.waits[:7]) <= 2, counts
-    assert counts.wait_ns / 1e9 > WAITS * HELD_S / 2, counts
+    assert counts.wait_ns / 1e9 > WAITS * HELD_S * 0.99, counts
 
 
 @pytest.mark.parametrize("mutex", glibcs_and(MUTEXES))
@@ -140,7 +140,7 @@ def test_a_file_or_link_that_is_there_is_left_alone(tmp_path: Path) -> None:
     target = tmp_path / "target"
     script = f'ln -s {target} {tmp_path}/$$.0.lockmetrics; : > {tmp_path}/$$.1.lockmetrics; exec env "$@"'
     variables = [f"{name}={counting(tmp_path)[name]}" for name in ("LD_PRELOAD", "LOCKSWAP_METRICS")]
-    subprocess.run(["sh", "-c", script, "sh", *variables, SUBJECT, "count"], env=environment(), check=True, timeout=60)
+    subprocess.run(["sh", "-c", script, "sh", *variables, SUBJECT, "count"], env=environment(), check=True)
     assert not target.exists()
     assert sorted(path.name.split(".")[1] for path in tmp_path.iterdir()) == ["0", "1", "2"]
 
@@ -169,14 +169,12 @@ def test_a_process_whose_first_thread_has_ended_is_alive(tmp_path: Path) -> None
 
 def test_without_the_variable_nothing_is_written(tmp_path: Path) -> None:
     env = environment(LD_PRELOAD=counting(tmp_path)["LD_PRELOAD"], LOCKSWAP_METRICS="", LOCKSWAP_METRICS_HOLDS="1")
-    subprocess.run([SUBJECT, "mutex", "fork"], env=env, cwd=tmp_path, check=True, timeout=60)
+    subprocess.run([SUBJECT, "mutex", "fork"], env=env, cwd=tmp_path, check=True)
     assert not any(tmp_path.iterdir())
 
 
 def test_a_folder_that_is_not_there_is_said_and_the_program_runs(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [SUBJECT, "count", "fork"], env=counting(tmp_path / "no"), capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([SUBJECT, "count", "fork"], env=counting(tmp_path / "no"), capture_output=True, text=True)
     assert done.returncode == 0
     said = f"lockswap: LOCKSWAP_METRICS: nothing is counted: no file can be made in {tmp_path}/no: "
     assert done.stderr.startswith(said)
@@ -185,6 +183,6 @@ def test_a_folder_that_is_not_there_is_said_and_the_program_runs(tmp_path: Path)
 
 def test_a_profile_counts_more(tmp_path: Path) -> None:
     env = counting(tmp_path, LOCKSWAP_PROFILE=str(tmp_path))
-    done = subprocess.run([SUBJECT], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([SUBJECT], env=env, capture_output=True, text=True)
     assert done.returncode == 2
     assert "does not go with LOCKSWAP_PROFILE" in done.stderr

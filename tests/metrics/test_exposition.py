@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as older_text
-from subject import COUNTED, SUBJECT, WAITS, counting, environment, lockswap, run
+from subject import COUNTED, HELD_S, SUBJECT, WAITS, counting, environment, lockswap, run
 
 from lockswap.metrics.exposition import OPENMETRICS, Scraped, render
 from lockswap.metrics.folder import of_folder
@@ -47,7 +48,7 @@ def test_what_is_printed_was_counted(folder: Path, option: tuple, parse) -> None
     assert found["lockswap_wait_seconds_count", "waited", ""] == WAITS
     assert found["lockswap_wait_seconds_bucket", "waited", "+Inf"] == WAITS
     assert found["lockswap_wait_seconds_bucket", "waited", "0.005"] == 0
-    assert found["lockswap_wait_seconds_sum", "waited", ""] > 0.1
+    assert found["lockswap_wait_seconds_sum", "waited", ""] > WAITS * HELD_S * 0.99
     assert found["lockswap_hold_seconds_count", "counted", ""] > COUNTED * 0.98
     assert found["lockswap_process_alive", "", ""] == 0
 
@@ -62,15 +63,13 @@ def test_the_units_are_said(folder: Path) -> None:
 def test_promtool_finds_nothing(folder: Path) -> None:
     """It reads the older format alone."""
     text = lockswap("--text", folder).stdout
-    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), text
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed (Debian's prometheus)")
 def test_promtool_takes_the_rules() -> None:
-    done = subprocess.run(
-        ["promtool", "check", "rules", PACKAGING / "alerts.yml"], capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run(["promtool", "check", "rules", PACKAGING / "alerts.yml"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 rules found" in done.stdout
 
@@ -81,7 +80,6 @@ def test_the_rules_fire_when_they_should() -> None:
         ["promtool", "test", "rules", Path(__file__).with_name("alerts_test.yml")],
         capture_output=True,
         text=True,
-        timeout=60,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -144,27 +142,40 @@ def test_a_server_answers_in_the_format_that_is_asked_for(folder: Path) -> None:
         try:
             address = re.search(r"http://\S+", server.stdout.readline())[0]
             request = urllib.request.Request(address, headers={"Accept": "application/openmetrics-text"})
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request) as answer:
                 assert answer.headers["Content-Type"] == OPENMETRICS
                 assert samples(answer.read().decode())["lockswap_wait_seconds_count", "waited", ""] == WAITS
-            with urllib.request.urlopen(address, timeout=60) as answer:
+            with urllib.request.urlopen(address) as answer:
                 assert samples(answer.read().decode(), older_text)["lockswap_process_alive", "", ""] == 0
         finally:
             server.terminate()
 
 
+def cpu_s(act: Callable[[], object]) -> float:
+    begin = time.process_time()
+    act()
+    return time.process_time() - begin
+
+
+def count_to_100_000() -> None:
+    for _ in range(100_000):
+        pass
+
+
 def test_a_scrape_of_ten_thousand_locks_takes_five_milliseconds(tmp_path: Path) -> None:
-    """The processor time of a server's second scrape; names are looked up in the first."""
+    """The processor time of a server's second scrape; names are looked up in the first. A processor that others heat up
+    or share is slower, so it's compared with a loop, which takes 1.3 ms on the machine of the figures."""
     (record,) = run(tmp_path, "many", "more")
     labels = Labels()
     labels.of(record)
-    spent = []
-    for _ in range(20):
-        begin = time.process_time()
+
+    def scrape() -> None:
         again = read(record.path)
         render([Scraped(again, True, labels.of(again))], 0)
-        spent.append(time.process_time() - begin)
-    assert min(spent) < 0.005, spent
+
+    spent = [(cpu_s(scrape), cpu_s(count_to_100_000)) for _ in range(20)]
+    scrapes, loops = zip(*spent, strict=True)
+    assert min(scrapes) < 5 / 1.3 * min(loops), spent
 
 
 def full_record() -> list[Labelled]:

@@ -2,15 +2,18 @@
 //
 // ROUNDS of each: a mutex that is locked, tried and locked with a deadline; an rwlock that is read
 // and written; a condition variable that is signalled. Then one thread holds a mutex, and writes,
-// for 20 ms, while another waits to lock it, to read and to write. Then it prints "done", and both
-// threads are there until its input ends: a tracer looks up addresses late, and in a PID namespace
-// bpftrace 0.23 does it by thread.
+// for 20 ms and more, while another waits to lock it, to read and to write. Then it prints "done",
+// and both threads are there until its input ends: a tracer looks up addresses late, and in a PID
+// namespace bpftrace 0.23 does it by thread.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "../asleep.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
@@ -21,6 +24,7 @@ static void nap_ms(long ms) {
   const struct timespec t = {0, ms * 1000000};
   nanosleep(&t, NULL);
 }
+static atomic_int waiter, calls;  // its thread id; the stage whose call it is in
 static void reach(int s) { atomic_store(&stage, s); }
 static void until(int s) {
   while (atomic_load(&stage) < s)
@@ -40,29 +44,40 @@ __attribute__((noinline)) static void waits_to_write(void) {
   pthread_rwlock_unlock(&rwlock);
 }
 
+// The holder's stages are odd. The waiter ends each of them when its call is over.
+enum { kMutex = 1, kRead = 3, kWrite = 5, kWaited = 6, kOver = 7 };
+
 static void* wait_thrice(void* unused) {
-  until(1);
-  waits_for_the_mutex();
-  until(2);
-  waits_to_read();
-  until(3);
-  waits_to_write();
-  reach(4);
-  until(5);
+  void (*const wait[])(void) = {waits_for_the_mutex, waits_to_read, waits_to_write};
+  atomic_store(&waiter, gettid());
+  for (int i = 0, s = kMutex; s <= kWrite; ++i, s += 2) {
+    until(s);
+    atomic_store(&calls, s);
+    wait[i]();
+    reach(s + 1);
+  }
+  until(kOver);
   return unused;
+}
+
+// From when the other thread sleeps in its call.
+static void keep_waiting(int s) {
+  reach(s);
+  while (atomic_load(&calls) < s || !is_asleep(atomic_load(&waiter)))
+    nap_ms(1);
+  nap_ms(20);
 }
 
 __attribute__((noinline)) static void holds_long(void) {
   pthread_mutex_lock(&mutex);
-  reach(1);
-  nap_ms(20);
+  keep_waiting(kMutex);
   pthread_mutex_unlock(&mutex);
-  for (int s = 2; s <= 3; ++s) {
+  until(kMutex + 1);
+  for (int s = kRead; s <= kWrite; s += 2) {
     pthread_rwlock_wrlock(&rwlock);
-    reach(s);
-    nap_ms(20);
+    keep_waiting(s);
     pthread_rwlock_unlock(&rwlock);
-    nap_ms(5);
+    until(s + 1);
   }
 }
 
@@ -87,11 +102,11 @@ int main(int n, char** args) {
   pthread_t other;
   if (pthread_create(&other, NULL, wait_thrice, NULL) != 0) return 1;
   holds_long();
-  until(4);
+  until(kWaited);
   puts("done");
   fflush(stdout);
   getchar();
-  reach(5);
+  reach(kOver);
   pthread_join(other, NULL);
   return 0;
 }

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "../asleep.h"
+#include "waiter.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
 
@@ -258,11 +259,13 @@ static NOINLINE void end_first(void) {
   pthread_exit(NULL);
 }
 
-// --- a hold of 20 ms again and again, and threads that wait for it; and a lock that is taken often
+// --- a hold of 20 ms again and again, and a thread that waits for it each time; and a lock that is
+// taken often
 
 static NOINLINE void* slow(void* unused) {
   while (1) {
     pthread_mutex_lock(&a);
+    await_waiter();
     nap(20000);
     pthread_mutex_unlock(&a);  // slow holds until
     nap(100);
@@ -271,7 +274,9 @@ static NOINLINE void* slow(void* unused) {
 }
 static NOINLINE void* kept_waiting(void* unused) {
   while (1) {
+    about_to_wait();
     pthread_mutex_lock(&a);  // is kept waiting
+    has_waited();
     pthread_mutex_unlock(&a);
     nap(100);
   }

@@ -4,19 +4,23 @@
 //             two others fight for `busy` more than three times as often, and are done long before
 //   readers   the same, of reader-writer locks: `critical` is written, `busy` mostly read
 //   count     on a mutex 3 holds, on an rwlock that make_lock initialises 7 read and 5 written ones
-//   where     a thread unlocks `critical`; is it still taken some time later? Prints "taken" or
-//             "free"
+//   where     a thread unlocks `critical` while another one sleeps in its call for it. Prints how
+//             many us pass from the call of unlock until the other one has it: the least of five
 //
 // Usage: known_cost path|readers|count|where. The first two print "seconds: S".
 #define _GNU_SOURCE
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <sys/resource.h>
+
+#include "../asleep.h"
 
 #define HOLDS 60
 #define BUSY_HOLDS 200
@@ -131,25 +135,45 @@ static void count(void) {
   pthread_rwlock_destroy(&l);
 }
 
-static atomic_int unlocks;
+// Two threads hand `critical` to each other. How often they did, and when unlock was called.
+#define TURNS 3  // of each
+static atomic_int tids[2];
+static atomic_int handed_over;
+static long unlocked_us, least_us = LONG_MAX;
 
-static void* unlock_critical(void* unused) {
-  pthread_mutex_lock(&critical);
-  atomic_store(&unlocks, 1);
-  pthread_mutex_unlock(&critical);
-  return unused;
+static long now_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void* hand_over(void* number) {
+  atomic_int* const mine = &tids[number != NULL];
+  atomic_int* const other = &tids[number == NULL];
+  atomic_store(mine, gettid());
+  for (int i = 0; i < TURNS; ++i) {
+    pthread_mutex_lock(&critical);
+    const long passed = now_us() - unlocked_us;
+    const int turn = atomic_load(&handed_over) + 1;
+    if (turn > 1 && passed < least_us) least_us = passed;
+    atomic_store(&handed_over, turn);
+    while (turn < 2 * TURNS && (atomic_load(other) == 0 || !is_asleep(atomic_load(other))))
+      sleep_us(100);
+    unlocked_us = now_us();
+    pthread_mutex_unlock(&critical);
+    while (turn < 2 * TURNS && atomic_load(&handed_over) == turn)
+      sleep_us(100);
+  }
+  return NULL;
 }
 
 static void say_where(void) {
-  pthread_t thread;
-  pthread_create(&thread, NULL, unlock_critical, NULL);
-  while (!atomic_load(&unlocks))
-    sleep_us(100);
-  sleep_us(50000);
-  const int error = pthread_mutex_trylock(&critical);
-  puts(error == 0 ? "free" : "taken");
-  if (error == 0) pthread_mutex_unlock(&critical);
-  pthread_join(thread, NULL);
+  pthread_t threads[2];
+  pthread_create(&threads[0], NULL, hand_over, NULL);
+  pthread_create(&threads[1], NULL, hand_over, tids);
+  pthread_join(threads[0], NULL);
+  pthread_join(threads[1], NULL);
+  printf("%ld\n", least_us);
 }
 
 int main(int argc, char** argv) {

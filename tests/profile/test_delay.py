@@ -13,7 +13,7 @@ KNOWN_COST = ROOT / "build/tests/profile/profile_known_cost"
 def run(delay: str, what: str = "count", program: Path = KNOWN_COST, **more: str) -> subprocess.CompletedProcess:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
     env |= {"LD_PRELOAD": str(ROOT / "build/liblockswap.so"), "LOCKSWAP_VERBOSE": "1", "LOCKSWAP_DELAY": delay} | more
-    return subprocess.run([program, what], capture_output=True, text=True, env=env, timeout=60)
+    return subprocess.run([program, what], capture_output=True, text=True, env=env)
 
 
 # known_cost.c says how many holds there are.
@@ -76,9 +76,9 @@ def test_a_child_counts_its_own_delays(tmp_path):
 
 
 def test_a_delay_stands_in_the_hold_or_behind_it():
-    # The program looks 50 ms after another thread has called unlock.
-    assert run("symbol=critical:+500000us", "where").stdout == "taken\n"
-    assert run("symbol=critical:after+500000us", "where").stdout == "free\n"
+    # The program says how soon after the call of unlock another thread has the lock.
+    assert int(run("symbol=critical:+100000us", "where").stdout) >= 100_000
+    assert int(run("symbol=critical:after+100000us", "where").stdout) < 100_000
 
 
 @pytest.mark.parametrize(
