@@ -18,12 +18,13 @@ HUNDRED = ROOT / "build/tests/profile/profile_hundred"
 sys.path[:0] = [str(ROOT / "harness"), str(ROOT / "tests")]
 
 import command_server  # noqa: E402
-from lockswap.advise.advise import _experiment, keeping  # noqa: E402
+from lockswap.advise.advise import _experiment, _profile, keeping  # noqa: E402
 from lockswap.advise.candidates import candidates, held_locks, hot_locks  # noqa: E402
 from lockswap.advise.ran import Ran  # noqa: E402
 from lockswap.advise.subject import Command, asked_for  # noqa: E402
 from lockswap.advise.trial import Arm, Metric, Timed, Trial  # noqa: E402
 from lockswap.base.errors import UserError  # noqa: E402
+from lockswap.base.paths import Paths  # noqa: E402
 from lockswap.profile.names import Function  # noqa: E402
 from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Mode, Pair, Profile, Side  # noqa: E402
 
@@ -31,7 +32,7 @@ from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Mode, Pair, Profil
 def lockswap(*words: object) -> subprocess.CompletedProcess:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
     env |= {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)}
-    return command_server.run(*words, env=env, timeout=300)
+    return command_server.run(*words, env=env)
 
 
 def lock(kind: str, name: str, reads: int, writes: int, wait_ms: float = 0, threads: int = 2) -> Lock:
@@ -85,15 +86,31 @@ def test_no_algorithm_shortens_a_hold():
 
 HOLDS_LONG = r"""
 #include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static long released, waited, waited_late, us = 2000, holds;
+static atomic_int over;
+static long now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
 __attribute__((noinline)) static void hold_long(void) {
+  const long begin = now();
   pthread_mutex_lock(&m);
-  usleep(2000);
-  pthread_mutex_unlock(&m);
+  const long got = now();
+  if (released > begin) waited += got - begin, waited_late += got - released;
+  // On a busy machine a thread gets the lock late. It is over when that is little beside the holds.
+  if (++holds % 50 == 0 && waited > 50000 && waited_late < waited / 20) over = 1;
+  if (holds % 50 == 0) us *= 2;
+  usleep(us);
+  released = now();
+  pthread_mutex_unlock(&m);  // the release
 }
 static void* run(void* unused) {
-  for (int i = 0; i < 50; ++i) hold_long();
+  while (!over) hold_long();
   return unused;
 }
 int main(void) {
@@ -112,7 +129,10 @@ def test_a_program_with_long_holds_is_told_where(tmp_path):
     done = lockswap("advise", "--budget", "1", "-o", tmp_path / "p", "--", program)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Keep glibc's locks: none costs") and "long holds apart" in done.stdout
-    assert re.search(r"mutex m: threads wait for holds of [\d,]+ us .* ends at hold_long .*long\.c:8", done.stdout)
+    line = next(n for n, text in enumerate(HOLDS_LONG.splitlines(), 1) if text.endswith("// the release"))
+    assert re.search(
+        rf"mutex m: threads wait for holds of [\d,]+ us .* ends at hold_long .*long\.c:{line}", done.stdout
+    )
     assert not (tmp_path / "p").exists()
 
 
@@ -216,6 +236,20 @@ def test_the_last_number_counts():
     assert Metric().of("", 9) == 9
 
 
+def test_the_hot_lock_among_a_hundred_is_caught(tmp_path):
+    """The one that is tried first; which algorithm is faster is measured when nothing else runs."""
+    trial = Trial(ROOT / "build/liblockswap.so", Command([str(HUNDRED), "0.2"]), Metric())
+    hot, *_ = hot_locks(_profile(Paths.find(), trial), wall_s=0.2, processors=2)
+    assert hot.lock.name == "hot" and hot.lock.modes[SHARED].acquisitions > 0
+    (rule, *_) = [one.rule for one in candidates(hot, 2)]
+    assert rule == "module=profile_hundred symbol=hot rwlock=auto"
+    policy = tmp_path / "policy"
+    policy.write_text(f"{rule}\n")
+    caught = lockswap("policy", "check", policy, "--", HUNDRED, "0.1")
+    assert "1 rwlock" in caught.stderr, caught
+
+
+@pytest.mark.alone
 def test_one_hot_lock_among_a_hundred(tmp_path):
     program = HUNDRED
     out = tmp_path / "found.policy"
@@ -250,7 +284,7 @@ def test_a_server_runs_under_the_load(tmp_path):
     server, load = f"{HUNDRED} serve {{port}}", f"{sys.executable} {client} {{port}}"
     under_load = asked_for(ROOT / "build/bin/lockswap-meter", [], server, load, None, None)
     ran = under_load.run(os.environ, {"LD_PRELOAD": str(ROOT / "build/liblockswap.so"), "LOCKSWAP_VERBOSE": "1"})
-    assert re.search("updates/s: [0-9]+", ran.text) and ran.wall_s > 0.3 and ran.cpu_s > 0.1
+    assert re.search("updates/s: [0-9]+", ran.text) and ran.wall_s > 0.3 and ran.cpu_s > 0
     assert ran.server_text.count("lockswap") == 1 and "lockswap" not in ran.text, "the server alone is preloaded"
 
 
