@@ -32,7 +32,7 @@ used: list[float] = []  # CPU seconds of the commands so far, which are the serv
 
 
 def run(
-    *arguments: object, env: Mapping[str, str], timeout: float, cwd: Path | None = None, **more: object
+    *arguments: object, env: Mapping[str, str], timeout: float | None = None, cwd: Path | None = None, **more: object
 ) -> subprocess.CompletedProcess[str]:
     """The command with these arguments, as subprocess.run has it; `more` is for that alone."""
     words = [str(one) for one in arguments]
@@ -57,7 +57,7 @@ def run(
     return subprocess.CompletedProcess(["lockswap", *words], int(status), *said)
 
 
-def read_to_the_end(files: list[int], timeout: float) -> list[str] | None:
+def read_to_the_end(files: list[int], timeout: float | None) -> list[str] | None:
     """What comes from each until its last writer has ended; None if that takes longer."""
     found = [""] * len(files)
 

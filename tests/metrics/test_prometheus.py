@@ -31,7 +31,7 @@ def started(command: list, **more: object) -> Iterator[subprocess.Popen]:
 
 
 def ask(address: str, path: str, **query: str) -> dict:
-    with urllib.request.urlopen(f"http://{address}{path}?{urllib.parse.urlencode(query)}", timeout=60) as answer:
+    with urllib.request.urlopen(f"http://{address}{path}?{urllib.parse.urlencode(query)}") as answer:
         return json.load(answer)["data"]
 
 

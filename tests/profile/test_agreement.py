@@ -43,7 +43,6 @@ def counted_by_gdb(command: list[str], script) -> dict[str, int]:
         capture_output=True,
         text=True,
         env=environment(),
-        timeout=300,
     )
     if "exited normally" not in done.stdout:
         pytest.skip(f"gdb cannot run the program: {done.stderr[-300:]}")

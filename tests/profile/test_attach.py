@@ -2,6 +2,7 @@
 
 import ctypes.util
 import json
+import math
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_profile import PROGRAMS, ROOT, environment, line_of, lockswap
+from test_profile import PATIENCE_S, PROGRAMS, ROOT, environment, line_of, lockswap
 
 sys.path.insert(0, str(ROOT / "harness"))
 
@@ -34,7 +35,6 @@ from lockswap.profile.symbolizer import Function
 
 HUNG = PROGRAMS / "profile_hung"
 UNPREPARED = PROGRAMS / "profile_unprepared"
-_PATIENCE_S = 60
 
 needs_libdw = pytest.mark.skipif(ctypes.util.find_library("dw") is None, reason="libdw is not installed")
 
@@ -55,7 +55,7 @@ def started(*command: object) -> Iterator[subprocess.Popen]:
 
 def ask(pid: int, until: Callable[[dict], object]) -> dict:
     """Asks until the program has come to where it hangs."""
-    end = time.monotonic() + _PATIENCE_S
+    end = time.monotonic() + PATIENCE_S
     while True:
         found = why.as_data(state_of(pid))
         if until(found):
@@ -132,7 +132,8 @@ def test_a_wait_with_a_deadline_is_seen_after_a_stop():
     with started(HUNG, "one-until") as child, target.Target(child.pid) as process:
         ask(child.pid, lambda found: found["circles_until_a_deadline"])
         tids = [int(one.name) for one in Path(f"/proc/{child.pid}/task").iterdir()]
-        assert all(Stops(process).take(tid, 64, lambda: True) for tid in tids)
+        stops = Stops(process, math.inf)  # on a busy machine a thread that is woken stops late
+        assert all(stops.take(tid, 64, lambda: True) for tid in tids)
         ask(child.pid, lambda found: found["circles_until_a_deadline"])
 
 
@@ -265,7 +266,7 @@ def test_a_stop_breaks_no_call_off():
     """The program aborts if epoll_wait does not run into its time limit."""
     with started(UNPREPARED, "polls") as child, target.Target(child.pid) as process:
         stops = Stops(process)
-        end = time.monotonic() + _PATIENCE_S
+        end = time.monotonic() + PATIENCE_S
         while len(tids := [int(one.name) for one in Path(f"/proc/{child.pid}/task").iterdir()]) < 3:
             assert time.monotonic() < end
         assert sum(stops.take(tid, 64, lambda: True) is not None for _ in range(40) for tid in tids) > 0
@@ -353,7 +354,7 @@ def test_what_the_kernel_refuses_is_said_in_a_line(monkeypatch, tmp_path, scope,
 def sampled(pid: int, seconds: float = 1.0) -> dict:
     """Samples again until there is something of the holder."""
     attached = Attached(pid, needs_recording=False)
-    end = time.monotonic() + _PATIENCE_S
+    end = time.monotonic() + PATIENCE_S
     while True:
         with target.Target(pid) as process:
             stacks = Stacks(process)
@@ -413,7 +414,7 @@ def test_samples_by_the_command(tmp_path):
 @needs_libdw
 def test_the_locks_each_second():
     with started(UNPREPARED, "sleeps") as child:
-        for seconds in (1, 4, 20):  # on a busy machine few samples are of the holder
+        for seconds in (1, 4, 20, 100):  # on a busy machine few samples are of the holder
             done = lockswap("top", child.pid, "--count", 2, "--interval", seconds)
             assert done.returncode == 0, done
             if "holder at" in done.stdout:
@@ -523,7 +524,7 @@ def test_root_without_the_right_to_trace():
     with started("sleep", "60") as child:
         drop = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"]
         command = [*drop, sys.executable, "-m", "lockswap", "why", str(child.pid)]
-        done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert "root has no CAP_SYS_PTRACE here; give it to the container" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from test_profile import HOT, PROGRAMS, environment, lockswap
+from test_profile import HOT, PATIENCE_S, PROGRAMS, environment, lockswap
 
 FILL = PROGRAMS / "profile_fill"
 MOST_BYTES = 64 << 20
@@ -122,7 +122,7 @@ def test_no_program_stays_behind_a_command_that_is_terminated(command, tmp_path)
     wait_for(here.exists)
     pid = int(here.read_text())
     run.terminate()
-    _, said = run.communicate(timeout=600)
+    _, said = run.communicate()
     assert run.returncode == (130 if command == "compare" else 128 + signal.SIGTERM), said
     assert "Traceback" not in said
     wait_for(lambda: not Path(f"/proc/{pid}/exe").exists())
@@ -133,7 +133,7 @@ def test_no_program_stays_behind_a_command_that_is_terminated(command, tmp_path)
 
 
 def wait_for(condition) -> None:
-    end = time.monotonic() + 600
+    end = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -147,7 +147,7 @@ def test_a_program_that_is_asked_to_end(tmp_path):
     assert run.stdout is not None
     pid = int(run.stdout.readline())
     os.kill(pid, signal.SIGTERM)
-    _, text = run.communicate(timeout=120)
+    _, text = run.communicate()
     assert run.returncode == 128 + signal.SIGTERM, text
     found = json.loads((out / "profile.json").read_text())
     assert found["locks"][0]["name"] == "hot" and found["locks"][0]["wait_ns"] > 20_000_000

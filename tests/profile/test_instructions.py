@@ -19,7 +19,7 @@ MOST = {"read": 104, "write": 106, "mutex": 106}
 def collected(kind: str, pairs: int, **variables: str) -> int:
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", UNCONTENDED, kind, str(pairs), "1"]
     env = environment(**variables)
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     return int(re.search(r"Collected : (\d+)", done.stderr)[1])
 
 

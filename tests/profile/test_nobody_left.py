@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from test_profile import PRELOAD, PROGRAMS, ROOT, environment, line_of
+from test_profile import PATIENCE_S, PRELOAD, PROGRAMS, ROOT, environment, line_of
 
 sys.path.insert(0, str(ROOT / "harness"))
 
@@ -21,7 +21,6 @@ from lockswap.profile.live import State
 
 INITIALISED = PROGRAMS / "profile_initialised"
 HUNG = PROGRAMS / "profile_hung"
-_PATIENCE_S = 60
 
 needs_libdw = pytest.mark.skipif(ctypes.util.find_library("dw") is None, reason="libdw is not installed")
 
@@ -50,7 +49,7 @@ def is_asleep(pid: int) -> bool:
 
 def until(pid: int, is_there: Callable[[State], bool]) -> tuple[State, str]:
     """What is said when the program has come to where it hangs."""
-    end = time.monotonic() + _PATIENCE_S
+    end = time.monotonic() + PATIENCE_S
     while True:
         said = "it has just begun"
         while not is_asleep(pid) and time.monotonic() < end:

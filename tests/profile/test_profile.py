@@ -26,6 +26,8 @@ PRELOAD = BUILD / "liblockswap.so"
 READER = BUILD / "bin/lockswap-profile-read"
 
 
+# For loops that look again until something is there: no measure, but an end if it never comes.
+PATIENCE_S = 600
 LISTED = json.loads(subprocess.run([BUILD / "bin/lockswap-registry"], capture_output=True, check=True).stdout)
 # glibc's own; and the first and the last one of ours, which are as unlike as any.
 FIRST, LAST = (

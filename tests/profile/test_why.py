@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from test_profile import FIRST, LISTED, MUTEX, PRELOAD, ROOT, environment, line_of, lockswap
+from test_profile import FIRST, LISTED, MUTEX, PATIENCE_S, PRELOAD, ROOT, environment, line_of, lockswap
 
 sys.path.insert(0, str(ROOT / "harness"))
 
@@ -23,7 +23,6 @@ from lockswap.base.process import has_ended
 from lockswap.profile.attach import Attached
 
 HUNG = ROOT / "build/tests/profile/profile_hung"
-_PATIENCE_S = 60
 
 
 def at(mark: str) -> str:
@@ -43,7 +42,7 @@ def started(folder: Path, case: str, **more: str) -> Iterator[subprocess.Popen]:
 
 def ask(pid: int, until: Callable[[dict], object]) -> dict:
     """Asks until the program has come to where it hangs."""
-    end = time.monotonic() + _PATIENCE_S
+    end = time.monotonic() + PATIENCE_S
     while True:
         done = lockswap("why", pid, "--json")
         if "either it has just started" not in done.stderr:
@@ -100,13 +99,15 @@ def test_a_deadlock_of_two_mutexes(tmp_path, choice):
 
 def test_since_when(tmp_path):
     with started(tmp_path, "deadlock") as child:
-        first = ask(child.pid, lambda found: found["cycles"])
+        ask(child.pid, lambda found: found["cycles"])
         begin = time.monotonic()
+        first = ask(child.pid, lambda found: found["cycles"])
         time.sleep(1)
         second = ask(child.pid, lambda found: found["cycles"])
-        most = time.monotonic() - begin + 10
+        most = time.monotonic() - begin
     older, newer = (named(one, "first-a")["waits"]["age_ns"] / 1e9 for one in (first, second))
-    assert 1 <= newer - older < most
+    # Each look takes the speed of the processor's counter anew.
+    assert 0.95 < newer - older < 1.05 * most
 
 
 @pytest.mark.parametrize(("case", "ending"), [("until", {"first-a", "first-b"}), ("one-until", {"first-a"})])
@@ -227,7 +228,7 @@ def test_a_signal_that_came_before_the_wait(tmp_path):
 def test_a_signal_in_time_to_a_thread_that_cannot_have_the_mutex(tmp_path):
     with started(tmp_path, "kept") as child:
         found = ask(child.pid, lambda found: waiting(1)(found) and any(one["holds"] for one in found["threads"]))
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + PATIENCE_S
         while "its mutex is held by" not in (said := text(child.pid)):
             assert time.monotonic() < deadline, said
     keeper = named(found, "keeper")["tid"]
@@ -333,7 +334,7 @@ def forked(folder: Path, case: str, **choice: str) -> Iterator[tuple[int, int]]:
 def test_a_process_that_only_waits_for_its_child(tmp_path, command):
     env = environment(LOCKSWAP_PROFILE=str(tmp_path), LD_PRELOAD=str(PRELOAD))
     with subprocess.Popen([*command, HUNG, "deadlock"], env=env) as wrapper:
-        end = time.monotonic() + _PATIENCE_S
+        end = time.monotonic() + PATIENCE_S
         while True:
             done = lockswap("why", wrapper.pid)
             if "a deadlock" in done.stdout or time.monotonic() > end:
@@ -352,7 +353,7 @@ def test_a_process_with_several_children_that_are_recorded(tmp_path):
     env = environment(LOCKSWAP_PROFILE=str(tmp_path), LD_PRELOAD=str(PRELOAD))
     command = ["sh", "-c", '"$0" chain & "$0" chain & wait', HUNG]
     with subprocess.Popen(command, env=env) as shell:
-        end = time.monotonic() + _PATIENCE_S
+        end = time.monotonic() + PATIENCE_S
         while len(pids := descendants(shell.pid)) < 2 or " of " not in (said := lockswap("why", shell.pid).stdout):
             assert time.monotonic() < end
         for pid in (*pids, shell.pid):
@@ -419,7 +420,7 @@ def test_under_the_command(tmp_path):
     command = [sys.executable, "-m", "lockswap", "profile", "--", str(HUNG), "chain"]
     run = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE)
     try:
-        end = time.monotonic() + _PATIENCE_S
+        end = time.monotonic() + PATIENCE_S
         # The command asks some programs before.
         while not (pids := [pid for pid in children(run.pid) if lockswap("why", pid).returncode == 0]):
             assert time.monotonic() < end
@@ -432,7 +433,7 @@ def test_under_the_command(tmp_path):
     finally:
         for left in children(run.pid):
             os.kill(left, 9)
-        run.wait(_PATIENCE_S)
+        run.wait()
 
 
 def children(pid: int) -> list[int]:
@@ -441,7 +442,7 @@ def children(pid: int) -> list[int]:
 
 def refused(*words: object, says: str, **how: object) -> None:
     command = [sys.executable, "-m", "lockswap", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=120, **how)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(), **how)
     assert done.returncode == 2 and done.stdout == "", done
     assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("lockswap: ") and says in done.stderr
 
@@ -483,7 +484,6 @@ def test_a_process_of_another_user(command, tmp_path):
             capture_output=True,
             text=True,
             env=environment(),
-            timeout=60,
         )
     assert "belongs to root and may not be inspected; ask as that user or as root" in done.stdout, done
 
@@ -510,7 +510,8 @@ def test_a_process_that_root_may_not_look_at_either(monkeypatch):
 
 def test_a_process_that_is_not_recorded(command):
     with subprocess.Popen(["sleep", "60"], env=environment(LD_PRELOAD=str(PRELOAD))) as child:
-        time.sleep(0.5)
+        while Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":  # it has begun to sleep
+            time.sleep(0.01)
         refused(command, child.pid, says="runs with lockswap, but is not recorded; start the program with")
         child.kill()
 

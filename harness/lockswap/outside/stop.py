@@ -39,10 +39,10 @@ class Stopped:
 
 
 class Stops:
-    """Stops threads one by one, and notes for how long."""
+    """Stops threads one by one, and notes for how long. `patience_s` is how long a thread may take until it stops."""
 
-    def __init__(self, target: Target) -> None:
-        self._target = target
+    def __init__(self, target: Target, patience_s: float = _PATIENCE_S) -> None:
+        self._target, self._patience_s = target, patience_s
         self.count = 0
         self.longest_s = 0.0
         self.refused = False  # another tracer was there
@@ -71,7 +71,7 @@ class Stops:
         vector = _Vector(ctypes.addressof(copied), len(copied))
         begin = time.monotonic()
         _libc.ptrace(_INTERRUPT, tid, None, None)
-        signal, begin = _wait(tid, begin)
+        signal, begin = _wait(tid, begin, self._patience_s)
         if signal is not None:
             read = _libc.ptrace(_GETREGSET, tid, _NT_PRSTATUS, ctypes.byref(vector))
             registers = self._target.machine.by_number(copied.raw) if read == 0 else {}
@@ -98,12 +98,12 @@ class Stops:
         _libc.ptrace(_SETREGSET, tid, _NT_PRSTATUS, ctypes.byref(vector))
 
 
-def _wait(tid: int, begin: float) -> tuple[int | None, float]:
+def _wait(tid: int, begin: float, patience_s: float) -> tuple[int | None, float]:
     """The signal that the thread is to get when it goes on, 0 if there was none. None: it has not stopped.
 
     And the last moment at which it had not stopped yet: it may have waited for a processor before.
     """
-    end = begin + _PATIENCE_S
+    end = begin + patience_s
     nap, yields = _LEAST_NAP_S, _YIELDS
     while True:
         now = time.monotonic()
