@@ -55,12 +55,16 @@ ONE_OF_EACH = [(kind, *next(iter(some.items()))) for kind, some in UNKNOWN.items
 
 
 def uses(
-    difference: str | None = None, library: Path | str = under.library, private: bool = False, **variables: object
+    difference: str | None = None,
+    library: Path | str = under.library,
+    private: bool = False,
+    wrong: bool = False,
+    **variables: object,
 ):
     """The program over a C library that differs like that."""
     if difference is not None:
         variables["OTHER_GLIBC"] = difference
-    arguments = ["private"] if private else []
+    arguments = ["private"] if private else ["wrong"] if wrong else []
     return under.run("uses", *arguments, lock=None, preload=f"{library} {OTHER}", **variables)
 
 
@@ -109,7 +113,8 @@ def test_the_other_known_layout_of_condition_variables() -> None:
 def test_a_library_that_assumes_the_wrong_byte_is_found() -> None:
     here = byte_of_flags()
     for byte in (28, 36):
-        ran = uses(library=under.folder / f"libassumes_{byte}.so", LOCKSWAP_MUTEX=under.plain)
+        library = under.folder / f"libassumes_{byte}.so"
+        ran = uses(library=library, wrong=byte != here, LOCKSWAP_MUTEX=under.plain)
         if byte == here:
             is_right(ran, f"assumes {byte}")
         else:
