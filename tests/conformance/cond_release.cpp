@@ -118,8 +118,8 @@ struct Crowd {
   }
   void lock() { pthread_mutex_lock(&m); }
   void unlock() { pthread_mutex_unlock(&m); }
-  // A value that changes under the mutex. If it never does, the case hangs, and this thread must use
-  // little enough of a processor for the driver to see that.
+  // A value that changes under the mutex. If it never does, the case hangs, and this thread must
+  // use little enough of a processor for the driver to see that.
   void await(const int& value, int at_least) {
     for (bool there = false; !there; usleep(2000)) {
       lock();
