@@ -77,8 +77,9 @@ def test_a_child_counts_its_own_delays(tmp_path):
 
 def test_a_delay_stands_in_the_hold_or_behind_it():
     # The program says how soon after the call of unlock another thread has the lock.
-    assert int(run("symbol=critical:+100000us", "where").stdout) >= 100_000
-    assert int(run("symbol=critical:after+100000us", "where").stdout) < 100_000
+    # The delay goes by the processor's counter, whose speed is measured; so it may be a little shorter.
+    assert int(run("symbol=critical:+100000us", "where").stdout) >= 99_000
+    assert int(run("symbol=critical:after+100000us", "where").stdout) < 99_000
 
 
 @pytest.mark.parametrize(
