@@ -99,6 +99,11 @@ def duration(seconds: float) -> str:
     return f"{seconds // 60}:{seconds % 60:02}"
 
 
+def in_seconds(value: float) -> str:
+    """A number of seconds as people type it: 0.5 s, 10 s, 6000 s."""
+    return f"{value:.6f}".rstrip("0").rstrip(".") + " s"
+
+
 def as_word(path: Path | str) -> str:
     """A path in a command that a message shows: a shell takes it for one word, and no command for an option."""
     text = f"./{path}" if str(path).startswith("-") else str(path)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from statistics import fmean, median
 
 from lockswap.base.choice import NONE
-from lockswap.base.text import plural, share, times, words
+from lockswap.base.text import in_seconds, plural, share, times, words
 from lockswap.findings.hints import Hint
 from lockswap.findings.measured import SHORT_S, Campaign, Workload
 from lockswap.findings.stats import LEAST, MIN_PAIRS, quartiles
@@ -107,8 +107,8 @@ def _short(campaign: Campaign) -> Iterable[Hint]:
     short = _named(campaign, lambda workload: workload.is_short)
     if short:
         yield Hint(
-            f"runs last less than {SHORT_S:g} s: starting the program counts as much as its locks",
-            f"Runs of {words(short)} last less than {SHORT_S:g} s: starting the program weighs as much as its locks. "
+            f"runs last less than {in_seconds(SHORT_S)}: starting the program counts as much as its locks",
+            f"Runs of {words(short)} last less than {in_seconds(SHORT_S)}: starting the program weighs as much as its locks. "
             "Give it more work.",
             tuple(short),
         )

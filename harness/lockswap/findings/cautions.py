@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from lockswap.base.choice import NONE
-from lockswap.base.text import plural, words
+from lockswap.base.text import in_seconds, plural, words
 from lockswap.findings.measured import SHORT_S, Campaign, Place, Workload
 from lockswap.findings.stats import EQUAL, FASTER, SLOWER
 
@@ -72,7 +72,7 @@ def _of_workload(campaign: Campaign, workload: Workload) -> Iterable[str]:
     if not campaign.about["finished"]:
         yield "the campaign was interrupted: 'lockswap compare --resume DIR' makes the rounds that are missing"
     if workload.is_short:
-        yield f"runs last less than {SHORT_S:g} s: starting the program weighs as much as its locks, give it more work"
+        yield f"runs last less than {in_seconds(SHORT_S)}: starting the program weighs as much as its locks, give it more work"
     if campaign.about.get("wait") == "spin" and cpus and max(workload.threads) > cpus:
         yield "threads spun while others wanted their CPU: measure with --wait park"
     if cpus == 1:

@@ -20,7 +20,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen
-from lockswap.base.text import plural, words
+from lockswap.base.text import in_seconds, plural, words
 from lockswap.fuzz import serial as of_serial
 from lockswap.fuzz import steps
 from lockswap.fuzz.outcome import Outcome, failure, passed_over
@@ -76,7 +76,7 @@ def run(paths: Paths, request: Request) -> int:
 @contextmanager
 def _said_after(seconds: float, limit_s: float) -> Iterator[None]:
     """A line for those who wait for the undisturbed run, of which nothing is known yet."""
-    line = f"lockswap fuzz: still in the run without delays, which may take {limit_s:.3g} s; --timeout changes that"
+    line = f"lockswap fuzz: still in the run without delays, which may take {in_seconds(limit_s)}; --timeout changes that"
     timer = threading.Timer(seconds, lambda: print(line, file=sys.stderr, flush=True))
     timer.daemon = True
     timer.start()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockswap.base.errors import UserError
-from lockswap.base.text import plural
+from lockswap.base.text import in_seconds, plural
 from lockswap.fuzz import live, steps
 from lockswap.fuzz.outcome import Hang
 from lockswap.outside.calls import ends_itself, name_of
@@ -92,7 +92,7 @@ class Watch:
         tasks = _tasks(self._session)
         idle = self._idle_s(tasks)
         if self._limit_s is not None and passed >= self._limit_s:
-            return self._hang(f"it had not ended after {self._limit_s:.3g} s", tasks)
+            return self._hang(f"it had not ended after {in_seconds(self._limit_s)}", tasks)
         far = max(FAR_S, _TIMES_UNDISTURBED * self._undisturbed_s)
         if self._limit_s is None and passed >= far:
             return self._hang(f"it had not ended after {passed:.3g} s, though it went on", tasks)

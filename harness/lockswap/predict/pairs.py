@@ -12,6 +12,7 @@ from statistics import median
 from lockswap.base.choice import MUTEX_MARK, Choice
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
+from lockswap.base.text import in_seconds
 from lockswap.predict.measured import Measured, Place
 from lockswap.predict.progress import Progress
 from lockswap.run.preload import clean_environment, lock_variables
@@ -58,7 +59,7 @@ def _rate(paths: Paths, program: Path, place: Place, seconds: float, loop: Loop)
     # A lock that makes its threads wait keeps them from progress, too (apps/README.md).
     each = ns if kept >= loop.kept / 2 else of_all
     if each <= 0:
-        raise UserError(f"{place.lock} did nothing in {seconds:g} s: raise --seconds, and let nothing else run")
+        raise UserError(f"{place.lock} did nothing in {in_seconds(seconds)}: raise --seconds, and let nothing else run")
     return place.threads * 1e9 / each
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
-from lockswap.base.text import as_word, plural, share, si, time
+from lockswap.base.text import as_word, in_seconds, plural, share, si, time
 from lockswap.predict import recorded
 from lockswap.predict.recorded import Recorded
 from lockswap.run import extra_preload, passing_on, program, sanitizer
@@ -54,7 +54,7 @@ def _make(out: Path) -> None:
 
 def _report(name: str, out: Path, found: list[Recorded], after: float) -> list[str]:
     if not found:
-        late = f" later than {after:g} s after its start" if after else ""
+        late = f" later than {in_seconds(after)} after its start" if after else ""
         return [
             f"lockswap record: {name} acquired no lock that lockswap sees{late}, so there is nothing to replay; "
             f"'lockswap audit -- {as_word(name)}' shows which locks it takes"

@@ -16,7 +16,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen
-from lockswap.base.text import as_word, words
+from lockswap.base.text import as_word, in_seconds, words
 from lockswap.profile import background, deadlocks, diff, diff_report, output, recording, report, summary
 from lockswap.profile import look as live
 from lockswap.profile.window import difference
@@ -139,7 +139,7 @@ def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) ->
         last = live.look(paths, pid, with_history=True)
     except UserError as error:
         raise UserError(
-            f"{error}; it ran for less than {seconds:g} s; `lockswap report DIR` shows it if it recorded into DIR"
+            f"{error}; it ran for less than {in_seconds(seconds)}; `lockswap report DIR` shows it if it recorded into DIR"
         ) from error
     if last is None:
         raise UserError(f"process {pid} has taken no lock; try again later")

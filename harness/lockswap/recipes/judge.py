@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lockswap.base.choice import MUTEX, RWLOCK
+from lockswap.base.text import in_seconds
 from lockswap.recipes.output import Counts, Output
 from lockswap.recipes.recipe import Expectation, LockCheck, Metric, Recipe
 
@@ -49,7 +50,7 @@ def metrics(recipe: Recipe, output: Output, values: Mapping[str, Any], wall_s: f
             value /= wall_s
         if metric.work:
             if value <= 0:
-                raise WrongResult(f"'{metric.name}' took {value:g} s: too short for this clock; give it more work")
+                raise WrongResult(f"'{metric.name}' took {in_seconds(value)}: too short for this clock; give it more work")
             value = metric.operations(values) / value
         found[metric.name] = value * metric.scale
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from lockswap.base.text import in_seconds
 from lockswap.run import reached
 from lockswap.run.signals import is_signal, signal_name
 
@@ -49,7 +50,7 @@ class Ended:
     def in_words(self) -> str:
         """In a clause. Empty if it ended well."""
         if self.status is None:
-            return f"it had not ended after {self.limit_s:.3g} s" if self.limit_s is not None else "it did not end"
+            return f"it had not ended after {in_seconds(self.limit_s)}" if self.limit_s is not None else "it did not end"
         if self.not_started:
             return "; ".join(self.not_started)
         return how(self.status, self.command)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lockswap.base.choice import Choice
+from lockswap.base.text import in_seconds
 from lockswap.recipes import judge
 from lockswap.recipes.judge import WrongResult
 from lockswap.recipes.output import Output
@@ -98,7 +99,7 @@ class _PreparedRun:
             if not program.ended():
                 program.end(run.interrupts)
         if not in_time:
-            return f"its {what} was not done after {run.limit:g} s"
+            return f"its {what} was not done after {in_seconds(run.limit)}"
         status = program.child.returncode
         return f"its {what} failed with status {status}{program.last_line()}" if status else None
 
@@ -209,7 +210,7 @@ def _execute(run: Run, line: list[str], env: Mapping[str, str]) -> Outcome:
         program.end(run.interrupts)
     outcome = Outcome(OK, output=Output(*program.output()), usage=usage.of(run.folder / "meter", run.folder / "perf"))
     if not in_time:
-        outcome.status, outcome.detail = HUNG, f"still running after {run.limit:g} s"
+        outcome.status, outcome.detail = HUNG, f"still running after {in_seconds(run.limit)}"
     elif not {"exit", "signal"} & outcome.usage.keys():
         outcome.status, outcome.detail = FAILED, f"exit status {program.child.returncode}{program.last_line()}"
     return outcome

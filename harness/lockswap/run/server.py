@@ -5,7 +5,7 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lockswap.base.text import words
+from lockswap.base.text import in_seconds, words
 from lockswap.recipes.server import Ready, Server
 from lockswap.records.status import CRASHED, FAILED, HUNG, SKIPPED
 from lockswap.run import ports, usage
@@ -84,7 +84,7 @@ def _load(run: Run, server: "_RunningServer", line: list[str]) -> tuple[Problem 
         if server.program.ended():
             problem = server.how_it_ended("during the load")
         elif not in_time:
-            problem = Problem(HUNG, f"the load was still running after {run.limit:g} s")
+            problem = Problem(HUNG, f"the load was still running after {in_seconds(run.limit)}")
     finally:
         load.end(run.interrupts)
     return problem, load.output()
@@ -107,7 +107,7 @@ class _RunningServer:
             return self.how_it_ended("before it was ready")
         if not in_time:
             missing = f"nobody used {ready}" if ready.port else f"nothing that it printed matches {ready}"
-            return Problem(HUNG, f"the server was not ready after {limit:g} s: {missing}{self.program.last_line()}")
+            return Problem(HUNG, f"the server was not ready after {in_seconds(limit)}: {missing}{self.program.last_line()}")
         return None
 
     def how_it_ended(self, when: str) -> Problem:
@@ -138,7 +138,7 @@ class _RunningServer:
         if early:
             return early
         if not stopped:
-            return Problem(HUNG, f"the server did not end within {patience:g} s of {number.name} and was killed")
+            return Problem(HUNG, f"the server did not end within {in_seconds(patience)} of {number.name} and was killed")
         if left:
             many = "a process" if len(left) == 1 else f"{len(left)} processes"
             return Problem(FAILED, f"the server left {many} behind, which had to be killed: {words(left)}")

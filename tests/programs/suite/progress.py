@@ -10,6 +10,7 @@ from lockswap.run.processes import Brood, Process
 
 _LEAST_SHARE = 0.05  # of a processor; what merely polls needs less
 _LOOK_S = 0.25  # between two looks, and before the first one: most waits are over sooner than that
+_MOST_S = 2.0  # what one look counts as idle: if more has passed, it was us who didn't run
 _TICKS_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -19,9 +20,9 @@ class Progress:
 
     def __init__(self, brood: Brood, idle_s: float, cpu_s: float) -> None:
         self._brood, self._idle_s, self._cpu_s = brood, idle_s, cpu_s
-        self._last_look = self._mark = time.monotonic()
+        self._last_look = time.monotonic()
         self._seen: dict[Process, int] | None = None
-        self._used = self._busy = self._busy_at_mark = 0.0
+        self._used = self._idle = self._busy = 0.0  # idle and busy: since they were last busy enough
 
     def is_over(self) -> bool:
         """To be asked now and then."""
@@ -34,10 +35,11 @@ class Progress:
         used = sum(max(0, n - before.get(process, 0)) for process, n in ticks.items()) / _TICKS_S
         self._used += used
         self._busy += now - self._last_look if any(map(_is_runnable, alive)) else used
+        self._idle += min(now - self._last_look, _MOST_S)
         self._seen, self._last_look = ticks, now
-        if self._busy - self._busy_at_mark >= _LEAST_SHARE * self._idle_s:
-            self._busy_at_mark, self._mark = self._busy, now
-        return now - self._mark > self._idle_s or self._used > self._cpu_s
+        if self._busy >= _LEAST_SHARE * self._idle_s:
+            self._busy = self._idle = 0.0
+        return self._idle > self._idle_s or self._used > self._cpu_s
 
 
 def _fields(stat: Path) -> list[str]:
