@@ -14,7 +14,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-OF_GCC = re.compile(r" -f(track-macro-expansion=\d+|no-diagnostics-show-caret|no-tree-loop-distribute-patterns)\b")
+OF_GCC = re.compile(
+    r" -f(track-macro-expansion=\d+|no-diagnostics-show-caret|no-tree-loop-distribute-patterns)\b"
+    r"| -Winvalid-pch -include \S+/cmake_pch\.hxx\b"  # the sources include what is precompiled for gcc
+)
 
 
 def includes(build: Path) -> dict[str, set[Path]]:
@@ -32,8 +35,8 @@ def includes(build: Path) -> dict[str, set[Path]]:
 
 def units(build: Path, files: set[Path]) -> list[Path]:
     database = json.loads((build / "compile_commands.json").read_text())
-    # Headers of C that clang doesn't take for C++.
-    database = [e for e in database if " -fpermissive " not in e["command"]]
+    # Without headers of C, which clang doesn't take for C++, and precompiled ones.
+    database = [e for e in database if not re.search(" -fpermissive | -x c\\+\\+-header ", e["command"])]
     sources = {re.search(r" -o (\S+)", e["command"])[1]: Path(e["file"]).resolve() for e in database}
     chosen = sorted(files & set(sources.values()))
     deps = includes(build)

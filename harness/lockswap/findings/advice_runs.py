@@ -108,8 +108,8 @@ def _short(campaign: Campaign) -> Iterable[Hint]:
     if short:
         yield Hint(
             f"runs last less than {in_seconds(SHORT_S)}: starting the program counts as much as its locks",
-            f"Runs of {words(short)} last less than {in_seconds(SHORT_S)}: starting the program weighs as much as its locks. "
-            "Give it more work.",
+            f"Runs of {words(short)} last less than {in_seconds(SHORT_S)}: starting the program weighs as much as its "
+            "locks. Give it more work.",
             tuple(short),
         )
 

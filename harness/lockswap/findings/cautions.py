@@ -72,7 +72,8 @@ def _of_workload(campaign: Campaign, workload: Workload) -> Iterable[str]:
     if not campaign.about["finished"]:
         yield "the campaign was interrupted: 'lockswap compare --resume DIR' makes the rounds that are missing"
     if workload.is_short:
-        yield f"runs last less than {in_seconds(SHORT_S)}: starting the program weighs as much as its locks, give it more work"
+        short = in_seconds(SHORT_S)
+        yield f"runs last less than {short}: starting the program weighs as much as its locks, give it more work"
     if campaign.about.get("wait") == "spin" and cpus and max(workload.threads) > cpus:
         yield "threads spun while others wanted their CPU: measure with --wait park"
     if cpus == 1:

@@ -76,7 +76,9 @@ def run(paths: Paths, request: Request) -> int:
 @contextmanager
 def _said_after(seconds: float, limit_s: float) -> Iterator[None]:
     """A line for those who wait for the undisturbed run, of which nothing is known yet."""
-    line = f"lockswap fuzz: still in the run without delays, which may take {in_seconds(limit_s)}; --timeout changes that"
+    line = (
+        f"lockswap fuzz: still in the run without delays, which may take {in_seconds(limit_s)}; --timeout changes that"
+    )
     timer = threading.Timer(seconds, lambda: print(line, file=sys.stderr, flush=True))
     timer.daemon = True
     timer.start()

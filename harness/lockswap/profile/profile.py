@@ -139,7 +139,8 @@ def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) ->
         last = live.look(paths, pid, with_history=True)
     except UserError as error:
         raise UserError(
-            f"{error}; it ran for less than {in_seconds(seconds)}; `lockswap report DIR` shows it if it recorded into DIR"
+            f"{error}; it ran for less than {in_seconds(seconds)}; "
+            "`lockswap report DIR` shows it if it recorded into DIR"
         ) from error
     if last is None:
         raise UserError(f"process {pid} has taken no lock; try again later")

@@ -50,7 +50,9 @@ def metrics(recipe: Recipe, output: Output, values: Mapping[str, Any], wall_s: f
             value /= wall_s
         if metric.work:
             if value <= 0:
-                raise WrongResult(f"'{metric.name}' took {in_seconds(value)}: too short for this clock; give it more work")
+                raise WrongResult(
+                    f"'{metric.name}' took {in_seconds(value)}: too short for this clock; give it more work"
+                )
             value = metric.operations(values) / value
         found[metric.name] = value * metric.scale
     return found

@@ -50,7 +50,9 @@ class Ended:
     def in_words(self) -> str:
         """In a clause. Empty if it ended well."""
         if self.status is None:
-            return f"it had not ended after {in_seconds(self.limit_s)}" if self.limit_s is not None else "it did not end"
+            return (
+                f"it had not ended after {in_seconds(self.limit_s)}" if self.limit_s is not None else "it did not end"
+            )
         if self.not_started:
             return "; ".join(self.not_started)
         return how(self.status, self.command)

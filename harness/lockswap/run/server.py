@@ -107,7 +107,9 @@ class _RunningServer:
             return self.how_it_ended("before it was ready")
         if not in_time:
             missing = f"nobody used {ready}" if ready.port else f"nothing that it printed matches {ready}"
-            return Problem(HUNG, f"the server was not ready after {in_seconds(limit)}: {missing}{self.program.last_line()}")
+            return Problem(
+                HUNG, f"the server was not ready after {in_seconds(limit)}: {missing}{self.program.last_line()}"
+            )
         return None
 
     def how_it_ended(self, when: str) -> Problem:
@@ -138,7 +140,9 @@ class _RunningServer:
         if early:
             return early
         if not stopped:
-            return Problem(HUNG, f"the server did not end within {in_seconds(patience)} of {number.name} and was killed")
+            return Problem(
+                HUNG, f"the server did not end within {in_seconds(patience)} of {number.name} and was killed"
+            )
         if left:
             many = "a process" if len(left) == 1 else f"{len(left)} processes"
             return Problem(FAILED, f"the server left {many} behind, which had to be killed: {words(left)}")
