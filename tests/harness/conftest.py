@@ -27,7 +27,7 @@ def make_checkout(root: Path) -> Path:
     compile_c(NATIVE / "rwbench.c", root / "build/apps/rwbench", "-pthread")
     compile_c(NATIVE / "steady.c", root / "build/apps/steady", "-pthread")
     compile_c(NATIVE / "tiny.c", root / "build/apps/tiny", "-pthread")
-    compile_c(ROOT / "harness/native/meter.c", root / "build/bin/lockswap-meter")
+    compile_c(NATIVE / "quick_meter.c", root / "build/bin/lockswap-meter")
     helper = root / "build/bin/lockswap-stats-on-signal.so"
     compile_c(ROOT / "harness/native/stats_on_signal.c", helper, "-shared", "-fPIC", "-pthread")
     compile_c(NATIVE / "mutexbench.c", root / "build/apps/mutexbench", "-pthread")
