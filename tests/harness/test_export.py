@@ -103,7 +103,8 @@ def test_versions(exported: Path) -> None:
 def test_the_environment_of_a_campaign_has_packages(lockswap, recipe, repo: Path) -> None:
     recipe("sample")
     own_path = {"PATH": os.environ["PATH"]}  # without the tests' dpkg-query
-    done = lockswap("compare", "-w", "sample", "-l", "ba", "-t", "1", "-r", "1", "--no-report", "--out", repo / "one", env=own_path)
+    words = ("-w", "sample", "-l", "ba", "-t", "1", "-r", "1", "--no-report", "--out", repo / "one")
+    done = lockswap("compare", *words, env=own_path)
     assert done.returncode == 0, done.stderr
     env = json.loads((repo / "one/env.json").read_text())
     assert "click" in env["python"]["packages"]
