@@ -1,5 +1,5 @@
-// lockswap-meter, but all CPUs are there: a true probe spins on them for 25 ms before and after each
-// run, which is more than everything else in a campaign of programs that run for a moment.
+// lockswap-meter, but all CPUs are there: a true probe spins on them for 25 ms before and after a
+// run, which is more than all else in a campaign of programs that run for a moment.
 #define main meter
 #include "../../../harness/native/meter.c"
 #undef main
