@@ -1,12 +1,17 @@
 """A small checkout to test against: a stand-in library and registry, and a real program that takes rwlocks."""
 
+import fcntl
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+import synthetic
 from harness_support import LOCKS, MUTEXES, NATIVE, RECIPE, ROOT, Lockswap, compile_c
+from lockswap.findings import reading
+from lockswap.report import writer
 
 
 def pytest_configure(config) -> None:
@@ -27,7 +32,7 @@ def make_checkout(root: Path) -> Path:
     compile_c(NATIVE / "rwbench.c", root / "build/apps/rwbench", "-pthread")
     compile_c(NATIVE / "steady.c", root / "build/apps/steady", "-pthread")
     compile_c(NATIVE / "tiny.c", root / "build/apps/tiny", "-pthread")
-    compile_c(ROOT / "harness/native/meter.c", root / "build/bin/lockswap-meter")
+    compile_c(NATIVE / "quick_meter.c", root / "build/bin/lockswap-meter")
     helper = root / "build/bin/lockswap-stats-on-signal.so"
     compile_c(ROOT / "harness/native/stats_on_signal.c", helper, "-shared", "-fPIC", "-pthread")
     compile_c(NATIVE / "mutexbench.c", root / "build/apps/mutexbench", "-pthread")
@@ -98,6 +103,22 @@ def prints(program: Path, data: object) -> None:
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory) -> Path:
     return make_checkout(tmp_path_factory.mktemp("checkout"))
+
+
+@pytest.fixture(scope="session")
+def made_up(checkout, tmp_path_factory) -> Path:
+    """The campaign of every kind of row with its report, which several files of tests look at. The first of pytest's
+    processes that wants it draws it for all, since that takes seconds."""
+    base = tmp_path_factory.getbasetemp()
+    path = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "report/made-up"
+    path.parent.mkdir(exist_ok=True)
+    with (path.parent / "lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            patch.setenv("LOCKSWAP_HOME", str(checkout))  # whose registry says which lock has which colour
+            found = reading.read(synthetic.write(path))
+            assert writer.write(found) == path / "report.html"
+    return path
 
 
 @pytest.fixture

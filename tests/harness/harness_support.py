@@ -11,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE = Path(__file__).parent / "native"
+FAKES = Path(__file__).parent / "fakes"  # programs, for PATH
 sys.path[:0] = [str(ROOT / "harness"), str(ROOT / "tests")]
 
 import command_server  # noqa: E402
@@ -103,6 +104,7 @@ class Lockswap:
         self.env = os.environ | {
             "PYTHONPATH": str(ROOT / "harness"),
             "LOCKSWAP_HOME": str(root),
+            "PATH": f"{FAKES}:{os.environ['PATH']}",
             "COLUMNS": "160",
             "TERM": "dumb",
         }

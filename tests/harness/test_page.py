@@ -8,8 +8,6 @@ from selenium.webdriver.common.keys import Keys
 
 import synthetic
 from browser import Browser
-from lockswap.findings import reading
-from lockswap.report import writer
 from lockswap.side_by_side import campaigns, page
 
 
@@ -21,14 +19,13 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory) -> dict:
+def pages(made_up, tmp_path_factory) -> dict:
     """Both kinds of page, of made-up campaigns."""
     folder = tmp_path_factory.mktemp("pages")
-    first = synthetic.write(folder / "made-up")
     second = synthetic.write(folder / "a-later-one-with-a-long-name", seed=2, better={"ba": 2})
     return {
-        "report": writer.write(reading.read(first)),
-        "side-by-side": page.write(campaigns.read([first, second]), folder / "side-by-side"),
+        "report": made_up / "report.html",
+        "side-by-side": page.write(campaigns.read([made_up, second]), folder / "side-by-side"),
     }
 
 
@@ -48,14 +45,17 @@ def test_it_needs_nothing_else_and_says_no_error(browser, pages, kind):
 
 
 @KINDS
-@pytest.mark.parametrize("width", [360, 420, 760, 1400])
-def test_nothing_overflows_and_every_plot_is_whole(browser, pages, kind, width):
-    browser.open(pages[kind], width)
-    assert browser.beyond_the_page() == []
+def test_nothing_overflows_and_every_plot_is_whole(browser, pages, kind):
+    browser.open(pages[kind])
+    for width in (1400, 760, 420, 360):
+        browser.size(width)
+        assert browser.beyond_the_page() == [], width
     browser.open_details()
-    assert browser.beyond_the_page() == []
-    assert browser.run("return document.querySelectorAll('figure svg').length") >= 4
-    assert browser.bad_plots() == []
+    for width in (360, 420, 760, 1400):
+        browser.size(width)
+        assert browser.beyond_the_page() == [], width
+        assert browser.run("return document.querySelectorAll('figure svg').length") >= 4
+        assert browser.bad_plots() == [], width
 
 
 @KINDS
@@ -70,13 +70,14 @@ def test_paper_is_wide_enough(browser, pages, kind):
 
 
 @KINDS
-@pytest.mark.parametrize("dark", [False, True])
-def test_text_can_be_read_in_both_themes(browser, pages, kind, dark):
-    browser.open(pages[kind], dark=dark)
+def test_text_can_be_read_in_both_themes(browser, pages, kind):
+    browser.open(pages[kind])
     browser.open_details()
-    background = browser.run("return getComputedStyle(document.body).backgroundColor")
-    assert (background != "rgb(255, 255, 255)") == dark
-    assert browser.low_contrast() == []
+    for dark in (False, True):
+        browser.media(dark)
+        background = browser.run("return getComputedStyle(document.body).backgroundColor")
+        assert (background != "rgb(255, 255, 255)") == dark
+        assert browser.low_contrast() == [], dark
 
 
 def colors(browser) -> dict:
@@ -147,8 +148,7 @@ def is_sorted(bodies: list[list[float]], falling: bool) -> bool:
     return True
 
 
-@KINDS
-@pytest.mark.parametrize("press", ["click", Keys.ENTER, Keys.SPACE])
+@pytest.mark.parametrize(("kind", "press"), [("report", "click"), ("report", Keys.ENTER), ("side-by-side", Keys.SPACE)])
 def test_tables_sort(browser, pages, kind, press):
     table, head = "table.answer", {"report": "bravo-ba", "side-by-side": "A → B"}[kind]
     browser.open(pages[kind])

@@ -16,7 +16,7 @@ from lockswap.findings.stats import EQUAL, FASTER, SLOWER
 from lockswap.findings.stats import OPEN as UNDECIDED
 from lockswap.findings.whole import KEEP, NOTHING, TAKE, TRADE
 from lockswap.findings.whole import OPEN as CANT_TELL
-from lockswap.report import squares, terminal, writer
+from lockswap.report import drawing, squares, terminal, writer
 
 OPS = [synthetic.metric("ops", "total", "ops/s", "higher")]
 TIME = [synthetic.metric("time", "time", "s", "lower")]
@@ -294,6 +294,7 @@ def test_one_sentence_is_not_lost_where_no_lock_is_under_test(tmp_path):
 def page(checkout, quick, tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCKSWAP_HOME", str(checkout))
+        patch.setattr(drawing, "cure", lambda _: "a test")  # its plots would take longer than all else here
         return writer.write(quick, tmp_path_factory.mktemp("page"))
 
 

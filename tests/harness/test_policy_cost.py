@@ -3,6 +3,7 @@ every run, however busy the machine is."""
 
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ def of_a_pair(mode: str, **variables: str) -> float:
     return instructions(BUILD / "liblockswap.so", BUILD / "apps", mode, variables)
 
 
+@cache
 def passed_through(mode: str) -> float:
     return of_a_pair(mode, LOCKSWAP_RWLOCK="pthread", LOCKSWAP_MUTEX="pthread")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness_support import one_line_error
+from harness_support import FAKES, one_line_error
 
 WAYS = {
     "audit": lambda line: ["audit", "--", *line],
@@ -72,7 +72,7 @@ def started(here: Path) -> set[str]:
 
 
 def path(here: Path, *before: str) -> dict[str, str]:
-    return {"PATH": ":".join([*before, str(here.parent / "in-path"), os.environ["PATH"]])}
+    return {"PATH": ":".join([*before, str(here.parent / "in-path"), str(FAKES), os.environ["PATH"]])}
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,9 @@ def test_every_lock_is_counted_and_compared(program, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     with (folder / "raw.csv").open(newline="") as file:
-        assert {row["lock"]: row["status"] for row in csv.DictReader(file)} == dict.fromkeys(["none", *names], "ok")
+        measured = list(csv.DictReader(file))
+    assert {row["lock"]: row["status"] for row in measured} == dict.fromkeys(["none", *names], "ok")
+    assert all(0 <= float(row["cpus_available"]) <= 1.1 for row in measured)
     checks = {check["lock"]: check for check in json.loads((folder / "checks.json").read_text())["checks"]}
     for name in names:
         assert checks[name]["totals"]["reads"] == 36000, name

@@ -17,13 +17,8 @@ from lockswap.report import terminal, writer
 
 
 @pytest.fixture(scope="module")
-def made(checkout, tmp_path_factory):
-    path = synthetic.write(tmp_path_factory.mktemp("report") / "made-up")
-    findings = reading.read(path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOCKSWAP_HOME", str(checkout))  # whose registry says which lock has which colour
-        assert writer.write(findings) == path / "report.html"
-    return path, findings
+def made(made_up):
+    return made_up, reading.read(made_up)
 
 
 def said(made, workload: str) -> str:
@@ -172,13 +167,19 @@ def test_csv_and_json_agree(made):
     assert dead["median"] == "" and "checksum differs" in dead["failures"]
 
 
-def test_report_command_makes_the_same_files_from_the_same_data(made, lockswap, tmp_path):
-    path = synthetic.write(tmp_path / "made-up")
+def test_report_command_makes_the_same_files_from_the_same_data(checkout, lockswap, tmp_path, monkeypatch):
+    truth = {"none": (1e7, 10), "pthread": (9e6, 0), "ba": (8e6, 1e4)}
+    figures = {lock: {"reads": [1e7, reads], "writes": [1e4, writes]} for lock, (reads, writes) in truth.items()}
+    path, other = (
+        synthetic.plain(tmp_path / name / "made-up", ("starving", synthetic.READS_AND_WRITES, figures)) for name in "ab"
+    )
+    monkeypatch.setenv("LOCKSWAP_HOME", str(checkout))
+    writer.write(reading.read(other))
     done = lockswap("report", "--verbose", path, timeout=600)
     assert done.returncode == 0, done.stderr
     assert "glibc's lock (none and pthread) starves writers" in done.stdout and "report.html" in done.stdout
     for name in ("report.html", "summary.csv", "summary.json", "plots/starving-ratio.svg", "plots/starving-ratio.png"):
-        assert (path / name).read_bytes() == (made[0] / name).read_bytes(), name
+        assert (path / name).read_bytes() == (other / name).read_bytes(), name
 
 
 def test_a_campaign_of_schema_1_is_read(tmp_path):

@@ -135,11 +135,11 @@ def cpu_s(call: Callable[[], object]) -> float:
 
 
 def test_completing_costs_less_than_ten_imports_of_click() -> None:
-    """The least of three each: how fast a processor is depends on who else is there."""
+    """One of three: how fast a processor is depends on who else is there."""
     python = [ROOT / "build/venv/bin/python", "-P", "-c", "import click"]
     bare = min(cpu_s(lambda: subprocess.run(python, check=True)) for _ in range(3))
     for words in (("compare", "-w", ""), ("compare", "-l", ""), ("report", ""), ("list", "")):
-        assert min(cpu_s(lambda words=words: completed(*words)) for _ in range(3)) < 10 * bare, words
+        assert any(cpu_s(lambda words=words: completed(*words)) < 10 * bare for _ in range(3)), words
 
 
 def test_an_unbuilt_tree_completes_what_it_can(tmp_path: Path) -> None:
