@@ -50,6 +50,7 @@ def audit(tmp_path):
         else:
             out = tmp_path / "audit.json"
             done = lockswap("audit", "--json", "--out", out, *options, "--", *command, **more)
+            assert done.returncode == status, done
             text = out.read_text()
             if case:
                 _reports[case] = done, text
