@@ -873,7 +873,7 @@ static void crowd(void) {
   pthread_t t[kThreads];
   pthread_barrier_init(&crowded, NULL, kThreads);
   for (int i = 0; i < kThreads; ++i)
-    pthread_create(&t[i], NULL, one_of_a_crowd, (void*)3000L);
+    pthread_create(&t[i], NULL, one_of_a_crowd, (void*)2500L);
   for (int i = 0; i < kThreads; ++i)
     pthread_join(t[i], NULL);
 }

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from test_profile import HOT, line_of
 
 ROOT = Path(__file__).resolve().parents[2]
 HUNDRED = ROOT / "build/tests/profile/profile_hundred"
@@ -84,74 +85,19 @@ def test_no_algorithm_shortens_a_hold():
         assert held_locks(profile(other), 1, 2) == []
 
 
-HOLDS_LONG = r"""
-#include <pthread.h>
-#include <stdatomic.h>
-#include <time.h>
-#include <unistd.h>
-static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-static long released, waited, waited_late, us = 8000, holds;
-static atomic_int arrived[2], holder, over;
-static long now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-// The two hand the lock to each other, so each wait is for one hold.
-__attribute__((noinline)) static void hold_long(int me) {
-  const long begin = now();
-  arrived[me] = 1;
-  pthread_mutex_lock(&m);
-  const long got = now();
-  arrived[me] = 0;
-  holder = me;
-  if (released > begin) waited += got - begin, waited_late += got - released;
-  if (++holds % 4 == 0) {
-    // On a busy machine a thread gets the lock late. It is over when that costs nothing beside the holds.
-    over = waited > 50000 && waited_late < waited / 30;
-    us *= 2;
-  }
-  while (!over && !arrived[!me]) usleep(100);
-  usleep(us);
-  released = now();
-  pthread_mutex_unlock(&m);  // the release
-  while (!over && holder == me) usleep(100);
-}
-static void* run(void* other) {
-  while (!over) hold_long(other != 0);
-  return 0;
-}
-int main(void) {
-  pthread_t t[2];
-  for (int i = 0; i < 2; ++i) pthread_create(&t[i], 0, run, i == 0 ? 0 : t);
-  for (int i = 0; i < 2; ++i) pthread_join(t[i], 0);
-  return 0;
-}
-"""
+SAYS_WHERE = rf"mutex hot: threads wait for holds of [\d,]+ us .* ends at hold_long .*{line_of('holder sleep')}"
 
 
-@pytest.fixture(scope="module")
-def holds_long(tmp_path_factory) -> Path:
-    source = tmp_path_factory.mktemp("holds") / "long.c"
-    source.write_text(HOLDS_LONG)
-    program = source.with_suffix("")
-    subprocess.run(["gcc", "-g", "-O1", source, "-o", program, "-pthread"], check=True)
-    return program
-
-
-LINE_OF_RELEASE = next(n for n, text in enumerate(HOLDS_LONG.splitlines(), 1) if text.endswith("// the release"))
-SAYS_WHERE = rf"mutex m: threads wait for holds of [\d,]+ us .* ends at hold_long .*long\.c:{LINE_OF_RELEASE}"
-
-
-def test_a_program_with_long_holds_is_told_where(holds_long):
-    trial = Trial(ROOT / "build/liblockswap.so", Command([str(holds_long)]), Metric())
-    (held,) = held_locks(_profile(Paths.find(), trial), wall_s=0.2, processors=2)
+def test_a_program_with_long_holds_is_told_where():
+    # On a busy machine a thread gets the lock late, which costs nothing beside such a hold.
+    trial = Trial(ROOT / "build/liblockswap.so", Command([str(HOT), "sleep", "2000000", "1"]), Metric())
+    (held,) = held_locks(_profile(Paths.find(), trial), wall_s=2, processors=2)
     assert re.search(SAYS_WHERE, str(held))
 
 
 @pytest.mark.alone  # beside others, a thread gets the lock late, and that may cost more than 1 %
-def test_a_program_with_long_holds_keeps_its_locks(holds_long, tmp_path):
-    done = lockswap("advise", "--budget", "1", "-o", tmp_path / "p", "--", holds_long)
+def test_a_program_with_long_holds_keeps_its_locks(tmp_path):
+    done = lockswap("advise", "--budget", "1", "-o", tmp_path / "p", "--", HOT, "sleep", "200000", "5")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Keep glibc's locks: none costs") and "long holds apart" in done.stdout
     assert re.search(SAYS_WHERE, done.stdout)

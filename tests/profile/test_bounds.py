@@ -112,7 +112,13 @@ ENDED_BY_TERM = {
 }
 
 
-@pytest.mark.parametrize("command", ENDED_BY_TERM)
+# The others start programs as one of these does.
+QUICK = ("profile", "fuzz", "whatif", "compare")
+
+
+@pytest.mark.parametrize(
+    "command", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.full) for one in ENDED_BY_TERM]
+)
 def test_no_program_stays_behind_a_command_that_is_terminated(command, tmp_path):
     here = tmp_path / "here"
     script = f"echo $$ > {here}.new; mv {here}.new {here}; exec sleep 5000"

@@ -440,9 +440,8 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def refused(*words: object, says: str, **how: object) -> None:
-    command = [sys.executable, "-m", "lockswap", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(), **how)
+def refused(*words: object, says: str) -> None:
+    done = lockswap(*words)
     assert done.returncode == 2 and done.stdout == "", done
     assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("lockswap: ") and says in done.stderr
 

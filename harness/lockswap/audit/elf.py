@@ -1,10 +1,12 @@
 """What an ELF file says of the locks in it, before it runs."""
 
 from pathlib import Path
+from typing import BinaryIO
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
+from lockswap.base.program_headers import LOAD, program_headers
 from lockswap.run import program
 
 _NAMES = ("init", "destroy", "rdlock", "tryrdlock", "wrlock", "trywrlock", "unlock")
@@ -32,11 +34,11 @@ def hindrances(path: Path) -> list[str]:
     return found
 
 
-def virtual_address(elf: ELFFile, offset: int) -> int | None:
+def virtual_address(file: BinaryIO, offset: int) -> int | None:
     """Where a byte of the file is in the file's own address space."""
-    for segment in elf.iter_segments("PT_LOAD"):
-        if segment["p_offset"] <= offset < segment["p_offset"] + segment["p_filesz"]:
-            return offset - segment["p_offset"] + segment["p_vaddr"]
+    for segment in program_headers(file, LOAD):
+        if segment.offset <= offset < segment.offset + segment.file_size:
+            return offset - segment.offset + segment.address
     return None
 
 

@@ -1,10 +1,10 @@
 """From a place in a file to the function and line of the lock's user there."""
 
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
 
 from lockswap.audit.elf import virtual_address
 from lockswap.profile.names import Names, site
@@ -14,12 +14,18 @@ class Places:
     """Texts for places as the audit's records have them: {"address", "offset", "file"}."""
 
     def __init__(self, places: Iterable[dict]) -> None:
-        offsets: dict[str, set[int]] = {}
+        self._offsets: dict[str, set[int]] = {}
         for place in places:
             if place["file"]:
-                offsets.setdefault(place["file"], set()).add(place["offset"])
-        self.names = {
-            (file, offset): name for file, some in offsets.items() for offset, name in _look_up(file, sorted(some))
+                self._offsets.setdefault(place["file"], set()).add(place["offset"])
+
+    @cached_property
+    def names(self) -> dict[tuple[str, int], str]:
+        """All at once, when the first is asked for: most examples have stacks, which say more."""
+        return {
+            (file, offset): name
+            for file, some in self._offsets.items()
+            for offset, name in _look_up(file, sorted(some))
         }
 
     def text(self, place: dict) -> str:
@@ -48,8 +54,7 @@ def _addresses(file: Path, offsets: list[int]) -> dict[int, int]:
     """For each offset, which is where a call returns to, an address inside the call."""
     try:
         with file.open("rb") as opened:
-            elf = ELFFile(opened)
-            found = {offset: virtual_address(elf, offset - 1) for offset in offsets}
+            found = {offset: virtual_address(opened, offset - 1) for offset in offsets}
     except (OSError, ELFError):
         return {}
     return {offset: address for offset, address in found.items() if address is not None}

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
 
 from lockswap.audit.places import Places
+from lockswap.base.program_headers import LOAD, program_headers
 
 
 class Names:
@@ -35,12 +35,12 @@ def _offsets(file: Path, addresses: Iterable[int]) -> list[tuple[int, int]]:
     """Where in the file an address lies."""
     try:
         with file.open("rb") as opened:
-            loaded = [s.header for s in ELFFile(opened).iter_segments() if s.header.p_type == "PT_LOAD"]
+            loaded = program_headers(opened, LOAD)
     except (OSError, ELFError):
         return []
     return [
-        (address, address - part.p_vaddr + part.p_offset)
+        (address, address - part.address + part.offset)
         for address in addresses
         for part in loaded
-        if part.p_vaddr <= address - 1 < part.p_vaddr + part.p_filesz
+        if part.address <= address - 1 < part.address + part.file_size
     ]

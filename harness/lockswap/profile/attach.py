@@ -9,10 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
 
 from lockswap.base.errors import UserError, may_not_be_inspected, no_process
 from lockswap.base.process import ENDED, folder_of, has_ended
+from lockswap.base.program_headers import LOAD, program_headers
 
 SUFFIX = ".lockprof"
 _HOW = "start the program with `lockswap profile -- CMD`, or with LOCKSWAP_PROFILE=DIR and the library"
@@ -126,9 +126,9 @@ class Attached:
         offset = address - mapping.begin + mapping.offset
         try:
             with Path(mapping.path).open("rb") as opened:
-                for segment in ELFFile(opened).iter_segments("PT_LOAD"):
-                    if 0 <= offset - segment["p_offset"] < segment["p_filesz"]:
-                        return mapping.path, offset - segment["p_offset"] + segment["p_vaddr"]
+                for segment in program_headers(opened, LOAD):
+                    if 0 <= offset - segment.offset < segment.file_size:
+                        return mapping.path, offset - segment.offset + segment.address
         except (OSError, ELFError):
             pass
         return None

@@ -8,11 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import NoteSection
 
+from lockswap.base.program_headers import LOAD, build_ids, program_headers
+from lockswap.profile.same_file import read_once
 from lockswap.profile.symbolizer import Function, functions_in, variables_in
-from lockswap.profile.tail_calls import TailCalls
+from lockswap.profile.tail_calls import tail_calls_in
 
 _PAGE = 4096
 
@@ -128,7 +128,7 @@ class Names:
 
     def _find_tail_calls(self, file: _File, addresses: set[int], wanted: set[int]) -> None:
         """Of each address, the jumps on the ways to it, or the function that its call ends in. They are wanted, too."""
-        tail_calls = TailCalls(file[0])
+        tail_calls = tail_calls_in(file[0])
         for address in addresses:
             if ways := tail_calls.before(address):
                 self._jumps[(file, address)] = ways
@@ -222,10 +222,9 @@ def _segments(path: str) -> list[tuple[int, int]]:
     """Where those that are loaded begin and end in the file's own tables; none if it can't be read."""
     try:
         with Path(path).open("rb") as opened:
-            headers = [one.header for one in ELFFile(opened).iter_segments("PT_LOAD")]
+            return [(one.address, one.address + one.memory_size) for one in program_headers(opened, LOAD)]
     except (OSError, ELFError):
         return []
-    return [(one.p_vaddr, one.p_vaddr + one.p_memsz) for one in headers]
 
 
 def made_functions(file: Path) -> MadeFunctions:
@@ -283,16 +282,15 @@ def start(stack: list[Function]) -> Function | None:
 
 def _is_same(path: str, build_id: str) -> bool:
     """Whether the file is the one that ran. Without a build-id it is believed."""
+    ids = _build_ids(path)
+    return ids is not None and (not build_id or not ids or build_id in ids)
+
+
+@read_once
+def _build_ids(path: str) -> list[str] | None:
+    """None if the file can't be read."""
     try:
         with Path(path).open("rb") as opened:
-            elf = ELFFile(opened)
-            ids = [
-                note["n_desc"]
-                for section in elf.iter_sections()
-                if isinstance(section, NoteSection)
-                for note in section.iter_notes()
-                if note["n_type"] == "NT_GNU_BUILD_ID"
-            ]
+            return build_ids(opened)
     except (OSError, ELFError):
-        return False
-    return not build_id or not ids or build_id in ids
+        return None

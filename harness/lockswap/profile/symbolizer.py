@@ -14,6 +14,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from lockswap.profile.same_file import read_once
+
 _PATIENCE_S = 120  # for one file's debug information
 
 
@@ -31,18 +33,28 @@ class Function:
 
 def functions_in(file: str, addresses: list[int]) -> dict[int, list[Function]]:
     """The functions at each address, the innermost first. Addresses about which nothing is known are left out."""
-    if not addresses:
-        return {}
+    known = _known_in(file, llvm_symbolizer())
+    if unknown := [address for address in addresses if address not in known]:
+        known |= {address: [] for address in unknown} | _look_up(file, unknown)
+    return {address: known[address] for address in addresses if known[address]}
+
+
+@read_once
+def _known_in(file: str, tool: str | None) -> dict[int, list[Function]]:
+    """The functions at the addresses that were looked up before."""
+    return {}
+
+
+def _look_up(file: str, addresses: list[int]) -> dict[int, list[Function]]:
     found = _ask_llvm(file, addresses)
     if unknown := [address for address in addresses if not _is_whole(found.get(address, []))]:
         found |= {address: some for address, some in _ask_addr2line(file, unknown).items() if some}
-    symbols = Symbols(file, "STT_FUNC")
     named = {address: [one for one in some if one.name != "??"] for address, some in found.items()}
     return {
         address: some
         for address, some in named.items()
         # Without debug information the tools name the symbol before, however far away it is.
-        if some and (some[-1].line or symbols.at(address))
+        if some and (some[-1].line or symbols_in(file, "STT_FUNC").at(address))
     }
 
 
@@ -182,8 +194,13 @@ class Symbols:
         return begin, name
 
 
+@read_once
+def symbols_in(file: str, kind: str) -> Symbols:
+    return Symbols(file, kind)
+
+
 def variables_in(file: str, addresses: Iterable[int]) -> dict[int, str]:
-    symbols = Symbols(file, "STT_OBJECT")
+    symbols = symbols_in(file, "STT_OBJECT")
     found = [(address, symbol) for address in addresses if (symbol := symbols.at(address))]
     names = _demangled([name for _, (_, name) in found])
     return {
