@@ -664,7 +664,7 @@ TEST(CondStress, BoundedBuffer) {
         }
       });
     }
-    hammer(3, scaled(100), [&](int, std::mt19937& random) {
+    hammer(3, scaled_time(100), [&](int, std::mt19937& random) {
       pthread_mutex_lock(m);
       while (n == kRoom)
         wait(&emptied, random());
@@ -692,7 +692,7 @@ TEST(CondStress, PingPong) {
   Mutex m;
   pthread_cond_t c[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
   int turn = 0;
-  const int rounds = scaled(2000);
+  const int rounds = scaled(spinning() ? 200 : 2000);
   const auto play = [&](int me) {
     for (int i = 0; i < rounds; ++i) {
       pthread_mutex_lock(m);

@@ -30,7 +30,7 @@ TEST(MutexContended, ExcludesInEveryForm) {
     SCOPED_TRACE(k.name);
     Counter c(k.type);
     std::atomic<std::uint64_t> entered{0};
-    hammer(spinning() ? 3 : 8, scaled(60), [&](int, std::mt19937& random) {
+    hammer(spinning() ? 3 : 8, scaled_time(60), [&](int, std::mt19937& random) {
       const unsigned what = random() % 8;
       int got;
       if (what < 4) {
@@ -362,7 +362,7 @@ TEST(MutexFork, AmongBusyThreads) {
       }
     });
   }
-  for (int i = 0; i < scaled(40); ++i) {
+  for (int i = 0; i < scaled(spinning() ? 10 : 40); ++i) {
     ASSERT_RC(0, pthread_mutex_lock(c.m));
     EXPECT_EQ(0, ends_well([&] {
                 if (c.a != c.b) return 1;

@@ -172,7 +172,7 @@ TEST(Timed, APollingWriterDisturbsNoReader) {
   });
   reader.run([&] {
     move_to(cpus.front());
-    const std::int64_t end = milliseconds() + scaled(100);
+    const std::int64_t end = milliseconds() + scaled_time(100);
     int failed = 0;
     while (milliseconds() < end) {
       if (pthread_rwlock_tryrdlock(&lock) != 0) {
@@ -328,7 +328,7 @@ TEST(GiveUp, EachPlaceInAQueueBehindAWriter) {
         const bool write = (i % 2 == 1) == starts_with_reader;
         queue[i].start([&lock, write, gives_up = i == leaving] {
           if (gives_up) {
-            expect_timeout(&lock, write, CLOCK_MONOTONIC, 40 * kMillisecond);
+            expect_timeout(&lock, write, CLOCK_MONOTONIC, (spinning() ? 8 : 40) * kMillisecond);
             return;
           }
           EXPECT_RC(0, write ? pthread_rwlock_wrlock(&lock) : pthread_rwlock_rdlock(&lock));
@@ -367,7 +367,7 @@ TEST(GiveUp, AllOfThem) {
 TEST(GiveUp, Hammered) {
   static Guarded guarded;
   std::atomic<long> got{0}, gave_up{0};
-  hammer(spinning() ? 4 : 8, scaled(400), [&](int, std::mt19937& random) {
+  hammer(spinning() ? 4 : 8, scaled_time(400), [&](int, std::mt19937& random) {
     for (int i = 0; i < 20; ++i) {
       const bool write = random() % 3 == 0;
       const clockid_t clock = kClocks[random() % 2];
@@ -396,7 +396,7 @@ TEST(GiveUp, Hammered) {
 // The same among patient threads, which a lost wake-up would leave asleep.
 TEST(GiveUp, AmongPatientThreads) {
   static Guarded guarded;
-  hammer(spinning() ? 4 : 8, scaled(400), [&](int index, std::mt19937& random) {
+  hammer(spinning() ? 4 : 8, scaled_time(400), [&](int index, std::mt19937& random) {
     for (int i = 0; i < 20; ++i) {
       const bool write = random() % 4 == 0;
       const bool patient = index % 2 == 0;

@@ -26,6 +26,14 @@ std::string environment(const char* name) {
   return text;
 }
 
+int percent_by(const char* variable) {
+  const std::string given = environment(variable);
+  return given.empty() ? 100 : atoi(given.c_str());
+}
+int percent_of(int n, int percent) {
+  return std::max(1, static_cast<int>(static_cast<std::int64_t>(n) * percent / 100));
+}
+
 void pause_ms(int ms) {
   timespec t{ms / 1000, (ms % 1000) * kMillisecond};
   nanosleep(&t, nullptr);
@@ -70,12 +78,16 @@ bool bravo_over_glibc() {
 }
 
 int scaled(int n) {
-  static const std::string given = environment("RWLOCK_TEST_PERCENT");
-  static const int percent = given.empty() ? 100 : atoi(given.c_str());
-  return std::max(1, static_cast<int>(static_cast<std::int64_t>(n) * percent / 100));
+  static const int percent = percent_by("RWLOCK_TEST_PERCENT");
+  return percent_of(n, percent);
 }
 
 int scaled_up(int n) { return std::max(n, scaled(n)); }
+
+int scaled_time(int ms) {
+  static const int percent = percent_by("RWLOCK_TEST_TIME_PERCENT");
+  return percent_of(ms, percent);
+}
 
 int processors() {
   cpu_set_t set;
@@ -179,8 +191,8 @@ void Actor::finish() {
 bool Actor::done() const { return state_.load() == kIdle; }
 
 void Actor::wait_until_asleep() const {
-  constexpr int kPatience = 10'000;                 // milliseconds
-  constexpr std::int64_t kSpun = 4 * kMillisecond;  // this much processor time means that it spins
+  constexpr int kPatience = 10'000;             // milliseconds
+  constexpr std::int64_t kSpun = kMillisecond;  // this much processor time means that it spins
   clockid_t clock;
   const bool clocked =
       pthread_getcpuclockid(const_cast<std::thread&>(thread_).native_handle(), &clock) == 0;
