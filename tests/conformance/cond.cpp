@@ -664,7 +664,7 @@ TEST(CondStress, BoundedBuffer) {
         }
       });
     }
-    hammer(3, scaled_time(100), [&](int, std::mt19937& random) {
+    hammer(3, scaled(100), [&](int, std::mt19937& random) {
       pthread_mutex_lock(m);
       while (n == kRoom)
         wait(&emptied, random());

@@ -265,8 +265,8 @@ void lock_politely(pthread_mutex_t* m) {
     usleep(500);
 }
 
-// One processor: low waiters come first, then a high one; a middle thread is busy until the high one
-// is back. How long that took, in ms.
+// One processor: low waiters come first, then a high one; a middle thread is busy until the high
+// one is back. How long that took, in ms.
 std::int64_t high_behind_low(Protocol protocol, bool signals) {
   const int cpu = sched_getcpu();
   pthread_mutex_t m;

@@ -30,7 +30,7 @@ TEST(MutexContended, ExcludesInEveryForm) {
     SCOPED_TRACE(k.name);
     Counter c(k.type);
     std::atomic<std::uint64_t> entered{0};
-    hammer(spinning() ? 3 : 8, scaled_time(60), [&](int, std::mt19937& random) {
+    hammer(spinning() ? 3 : 8, scaled(60), [&](int, std::mt19937& random) {
       const unsigned what = random() % 8;
       int got;
       if (what < 4) {

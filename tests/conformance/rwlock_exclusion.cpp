@@ -207,7 +207,7 @@ TEST(Exclusion, HammeredAtSeveralWriteShares) {
 TEST(Exclusion, HammeredByTryFormsAlone) {
   static Guarded guarded;
   std::atomic<std::uint64_t> writes{0};
-  hammer(6, scaled_time(250), [&](int, std::mt19937& random) {
+  hammer(6, scaled(250), [&](int, std::mt19937& random) {
     for (int i = 0; i < 100; ++i) {
       const bool write = random() % 4 == 0;
       const int rc =
@@ -231,7 +231,7 @@ TEST(Exclusion, HammeredByTryFormsAlone) {
 // Tries among waiters: a failed try leaves no trace that a waiter could trip over.
 TEST(Exclusion, HammeredByTryAndWaitingForms) {
   static Guarded guarded;
-  hammer(spinning() ? 4 : 6, scaled_time(250), [&](int index, std::mt19937& random) {
+  hammer(spinning() ? 4 : 6, scaled(250), [&](int index, std::mt19937& random) {
     for (int i = 0; i < 50; ++i) {
       const bool write = random() % 4 == 0;
       int rc;

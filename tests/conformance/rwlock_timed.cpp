@@ -367,7 +367,7 @@ TEST(GiveUp, AllOfThem) {
 TEST(GiveUp, Hammered) {
   static Guarded guarded;
   std::atomic<long> got{0}, gave_up{0};
-  hammer(spinning() ? 4 : 8, scaled_time(400), [&](int, std::mt19937& random) {
+  hammer(spinning() ? 4 : 8, scaled(400), [&](int, std::mt19937& random) {
     for (int i = 0; i < 20; ++i) {
       const bool write = random() % 3 == 0;
       const clockid_t clock = kClocks[random() % 2];
@@ -396,7 +396,7 @@ TEST(GiveUp, Hammered) {
 // The same among patient threads, which a lost wake-up would leave asleep.
 TEST(GiveUp, AmongPatientThreads) {
   static Guarded guarded;
-  hammer(spinning() ? 4 : 8, scaled_time(400), [&](int index, std::mt19937& random) {
+  hammer(spinning() ? 4 : 8, scaled(400), [&](int index, std::mt19937& random) {
     for (int i = 0; i < 20; ++i) {
       const bool write = random() % 4 == 0;
       const bool patient = index % 2 == 0;

@@ -60,9 +60,12 @@ bool glibc_conds() { return glibc_mutexes() && environment("LOCKSWAP_COND") != "
 
 bool glibc_mutexes() { return mutex_under_test().empty() || mutex_under_test() == "pthread"; }
 
+namespace {
+bool lockswap_waits() { return !(lock_under_test().empty() && mutex_under_test().empty()); }
+}  // namespace
+
 bool spinning() {
-  static const bool yes = !(lock_under_test().empty() && mutex_under_test().empty()) &&
-                          environment("LOCKSWAP_WAIT") == "spin";
+  static const bool yes = lockswap_waits() && environment("LOCKSWAP_WAIT") == "spin";
   return yes;
 }
 
@@ -191,8 +194,10 @@ void Actor::finish() {
 bool Actor::done() const { return state_.load() == kIdle; }
 
 void Actor::wait_until_asleep() const {
-  constexpr int kPatience = 10'000;             // milliseconds
-  constexpr std::int64_t kSpun = kMillisecond;  // this much processor time means that it spins
+  constexpr int kPatience = 10'000;  // milliseconds
+  // This much processor time means that it spins. Those that will sleep may spin for a while first.
+  static const std::int64_t spun =
+      (lockswap_waits() && environment("LOCKSWAP_WAIT") != "park" ? 1 : 4) * kMillisecond;
   clockid_t clock;
   const bool clocked =
       pthread_getcpuclockid(const_cast<std::thread&>(thread_).native_handle(), &clock) == 0;
@@ -205,7 +210,7 @@ void Actor::wait_until_asleep() const {
   for (int waited = 0; waited < kPatience && !done(); ++waited) {
     const bool started = state_.load() == kRunning;
     seen_asleep = started && is_asleep(tid_.load()) ? seen_asleep + 1 : 0;
-    if (seen_asleep == 3 || (started && used() - start > kSpun)) return;
+    if (seen_asleep == 3 || (started && used() - start > spun)) return;
     pause_ms(1);
   }
 }

@@ -44,7 +44,8 @@ bool bravo_over_glibc();
 int scaled(int n);
 // The same, but at least `n`, for counts that must exceed some size.
 int scaled_up(int n);
-// RWLOCK_TEST_TIME_PERCENT of `ms`, at least 1, for threads that hammer a lock by the clock.
+// RWLOCK_TEST_TIME_PERCENT of `ms`, at least 1, for threads that hammer a lock by the clock where
+// it is not a rare moment that breaks it.
 int scaled_time(int ms);
 // Processors this process may run on.
 int processors();
@@ -98,7 +99,7 @@ class Actor {
   }
 
   // Gives the task time to get as far as it can: returns once it is done, sleeps in the kernel, or
-  // has used a millisecond of processor time (it spins). Bounded, so a slow machine only
+  // has used some milliseconds of processor time (it spins). Bounded, so a slow machine only
   // weakens the test: nothing that is asserted afterwards depends on how far the task came.
   void wait_until_asleep() const;
   // Gives the task that time; true: it is still inside its call.

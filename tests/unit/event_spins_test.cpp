@@ -65,8 +65,8 @@ class EventSpinsTest : public testing::Test {
     Hours::time += asleep;
     return false;
   }
-  // Waits for that long; returns how many of them were over by a spin. Computing hours of waits takes
-  // a while, so one for which nothing was spun may stand for `many` of them.
+  // Waits for that long; returns how many of them were over by a spin. Computing minutes of waits
+  // takes a while, so one for which nothing was spun may stand for `many` of them.
   unsigned wait_for(std::uint64_t ns, std::uint64_t awake, std::uint64_t asleep,
                     std::uint64_t many = 1) {
     unsigned n = 0;
