@@ -265,8 +265,8 @@ void lock_politely(pthread_mutex_t* m) {
     usleep(500);
 }
 
-// One processor: low waiters come first, then a high one; a middle thread is busy. How long the
-// high one took to come back, in ms.
+// One processor: low waiters come first, then a high one; a middle thread is busy until the high
+// one is back. How long that took, in ms.
 std::int64_t high_behind_low(Protocol protocol, bool signals) {
   const int cpu = sched_getcpu();
   pthread_mutex_t m;
@@ -302,7 +302,7 @@ std::int64_t high_behind_low(Protocol protocol, bool signals) {
     std::thread middle([&] {
       ASSERT_TRUE(become_real_time(5, cpu));
       busy_until = milliseconds() + kBusy;
-      while (milliseconds() < busy_until.load()) {}
+      while (back[2].load() == 0 && milliseconds() < busy_until.load()) {}
     });
     while (busy_until.load() == 0)
       usleep(500);

@@ -240,7 +240,7 @@ int scenario_dlclose() {
 int scenario_shared() {
   void* memory = mmap(nullptr, sizeof(Guarded), PROT_READ | PROT_WRITE, MAP_SHARED, kSharedFd, 0);
   if (memory == MAP_FAILED) return 1;
-  return hammer_shared(static_cast<Guarded*>(memory), 300);
+  return hammer_shared(static_cast<Guarded*>(memory), scaled_time(300));
 }
 
 int spawn_self(const char* scenario, char** environment, int fd) {

@@ -4,15 +4,15 @@
 //
 //   rwlock_conformance [--preload LIB --rwlock NAME --mutex NAME --cond NAME --wait POLICY]
 //                      [--only PATTERN] [--without PATTERN] [--timeout SECONDS] [--scale N]
-//                      [--sample] [--list] [--verbose]
+//                      [--brief] [--sample] [--list] [--verbose]
 //
 // mutex_conformance is the same with the cases of mutexes and condition variables.
 // TESTS_WITHOUT in the environment: patterns between ':', cases that are left out, too.
 // --sample: the cases of exclusion and of lost wake-ups, and a quarter of the others. Which quarter
 // follows from the lock and the wait policy, so that every case runs under some lock, and that the
 // same tree has the same cases. TESTS_SAMPLE=0..3 in the environment takes the quarter that comes
-// so many behind that one. Cases that try again and again do so for kSamplePercent of the usual
-// time.
+// so many behind that one. It includes --brief.
+// --brief: cases that try again and again do so less often and for a shorter time.
 // --list: says which cases it would run.
 // --timeout: a case hangs if its processes have hardly used the processor for that long, or if they
 // have used it twice as long.
@@ -39,6 +39,7 @@
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "../tiers/progress.h"
@@ -51,7 +52,9 @@ constexpr int kSkipped = 77;  // a case's exit status
 constexpr int kUsage = 2;
 constexpr int kPollMilliseconds = 500;
 // Dozens of locks and observers run the same cases by the sample, so one of them may be shorter.
-constexpr int kSamplePercent = 40;
+// Hammers by the clock may be much shorter, except those which tries and deadlines race in: these
+// find what nothing else does.
+constexpr int kBriefPercent = 40, kBriefTimePercent = 15;
 constexpr double kLeastShare = 0.05;  // of a processor: what uses less only polls
 
 struct Options {
@@ -59,6 +62,7 @@ struct Options {
   std::string flags;  // what the registry says of the lock, between blanks
   int timeout = 60;
   int scale = 1;
+  bool brief = false;
   bool sample = false;
   bool list = false;
   bool verbose = false;
@@ -131,7 +135,7 @@ struct Outcome {
   enum Kind { kGood, kFailed, kSkippedCase } kind;
   std::string why;
   std::string output;
-  std::int64_t ms;
+  std::int64_t cpu_ms;  // also of its children that it has waited for
 };
 
 std::string contents(const std::filesystem::path& path) {
@@ -188,9 +192,12 @@ std::string wait_for(int handle, pid_t pid, int timeout) {
   return "";
 }
 
+std::int64_t milliseconds_of(const timeval& time) {
+  return time.tv_sec * 1000 + time.tv_usec / 1000;
+}
+
 Outcome run_in_process(const std::string& name, const Options& options) {
   const int output = memfd_create("output", MFD_CLOEXEC);
-  const std::int64_t start = conformance::milliseconds();
   fflush(nullptr);
   const pid_t pid = fork();
   if (pid == 0) {
@@ -198,8 +205,12 @@ Outcome run_in_process(const std::string& name, const Options& options) {
     setpgid(0, 0);  // what the case forks dies with it
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    const int percent = options.scale * (options.sample ? kSamplePercent : 100);
-    setenv("RWLOCK_TEST_PERCENT", std::to_string(percent).c_str(), 1);
+    const auto set_percent = [&](const char* variable, int when_brief) {
+      const int percent = options.scale * (options.brief ? when_brief : 100);
+      setenv(variable, std::to_string(percent).c_str(), 1);
+    };
+    set_percent("RWLOCK_TEST_PERCENT", kBriefPercent);
+    set_percent("RWLOCK_TEST_TIME_PERCENT", kBriefTimePercent);
     setenv("RWLOCK_TEST_LOCK_IS", options.flags.c_str(), 1);
     for (const char* variable : {"LD_PRELOAD", "LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_COND",
                                  "LOCKSWAP_WAIT", "LOCKSWAP_READER_PATIENCE_US"})
@@ -228,9 +239,10 @@ Outcome run_in_process(const std::string& name, const Options& options) {
   outcome.why = wait_for(handle, pid, options.timeout);
   if (!outcome.why.empty()) outcome.output = threads_of(pid);
   kill(-pid, SIGKILL);
-  waitpid(pid, &status, 0);
+  rusage used{};
+  wait4(pid, &status, 0, &used);
   close(handle);
-  outcome.ms = conformance::milliseconds() - start;
+  outcome.cpu_ms = milliseconds_of(used.ru_utime) + milliseconds_of(used.ru_stime);
   const std::string text = contents("/proc/self/fd/" + std::to_string(output));
   outcome.output = text + outcome.output;
   close(output);
@@ -336,7 +348,7 @@ int run_all(const Options& options) {
                 << outcome.output << std::flush;
     } else if (options.verbose) {
       std::cout << (outcome.kind == Outcome::kGood ? "ok     " : "skip   ") << name << " ("
-                << outcome.ms << " ms)" << std::endl;
+                << outcome.cpu_ms << " ms of CPU time)" << std::endl;
     }
   }
   std::cout << what << ": " << good << " cases passed, " << failed.size() << " failed, "
@@ -371,8 +383,10 @@ struct Switch {
   const char* flag;
   bool Options::*value;
 };
-constexpr Switch kSwitches[] = {
-    {"--sample", &Options::sample}, {"--list", &Options::list}, {"--verbose", &Options::verbose}};
+constexpr Switch kSwitches[] = {{"--brief", &Options::brief},
+                                {"--sample", &Options::sample},
+                                {"--list", &Options::list},
+                                {"--verbose", &Options::verbose}};
 
 template <class Table>
 const auto* option_named(const Table& table, const std::string& flag) {
@@ -436,6 +450,7 @@ int main(int argc, char** argv) {
   if (getenv("TESTS_EMULATOR") != nullptr) options.timeout *= kEmulated;
   if (options.wait == "spin-or-yield")
     options.wait = hash_of(options.name()) % 2 == 0 ? "spin" : "yield";
+  options.brief |= options.sample;
   options.flags = flags_of(options.preload, options.rwlock);
   return run_all(options);
 }

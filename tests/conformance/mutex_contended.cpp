@@ -362,7 +362,7 @@ TEST(MutexFork, AmongBusyThreads) {
       }
     });
   }
-  for (int i = 0; i < scaled(40); ++i) {
+  for (int i = 0; i < scaled(spinning() ? 10 : 40); ++i) {
     ASSERT_RC(0, pthread_mutex_lock(c.m));
     EXPECT_EQ(0, ends_well([&] {
                 if (c.a != c.b) return 1;

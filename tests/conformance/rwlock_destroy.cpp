@@ -140,7 +140,7 @@ void last_user(bool leaver_writes, bool last_writes) {
     }
   });
   std::mt19937 random(seed());
-  const std::int64_t end = milliseconds() + scaled(250);
+  const std::int64_t end = milliseconds() + scaled_time(250);
   long rounds = 0;
   do {
     Object* object = pages.next();
@@ -198,7 +198,7 @@ TEST(Destroy, ByTheLastOfManyCountedUsers) {
         }
       }
     });
-  const std::int64_t end = milliseconds() + scaled(400);
+  const std::int64_t end = milliseconds() + scaled_time(400);
   long rounds = 0;
   do {
     Object* object = pages.next();
@@ -242,7 +242,7 @@ TEST(Destroy, ByAWriterAfterManyReaders) {
       }
     });
   std::mt19937 random(seed());
-  const std::int64_t end = milliseconds() + scaled(300);
+  const std::int64_t end = milliseconds() + scaled_time(300);
   long rounds = 0;
   do {
     Object* object = pages.next();

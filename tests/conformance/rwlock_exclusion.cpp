@@ -184,7 +184,7 @@ TEST(Exclusion, HammeredAtSeveralWriteShares) {
     Guarded* guarded = &shared;
     std::atomic<std::uint64_t> writes{0};
     const std::uint64_t before = guarded->first;
-    hammer(spinning() ? processors() : 6, scaled(120), [&](int, std::mt19937& random) {
+    hammer(spinning() ? processors() : 6, scaled_time(120), [&](int, std::mt19937& random) {
       for (int i = 0; i < 100; ++i) {
         const bool write = random() % 100 < percent;
         ASSERT_EQ(0, write ? pthread_rwlock_wrlock(&guarded->lock)
@@ -258,7 +258,7 @@ TEST(Exclusion, HammeredByTryAndWaitingForms) {
 TEST(Exclusion, PublishesWhatWasWritten) {
   static L lock = PTHREAD_RWLOCK_INITIALIZER;
   static std::atomic<long> words[64];  // relaxed accesses only
-  hammer(spinning() ? processors() : 4, scaled(200), [&](int index, std::mt19937&) {
+  hammer(spinning() ? processors() : 4, scaled_time(200), [&](int index, std::mt19937&) {
     if (index == 0) {
       ASSERT_EQ(0, pthread_rwlock_wrlock(&lock));
       const long next = words[0].load(std::memory_order_relaxed) + 1;
@@ -283,7 +283,7 @@ TEST(Exclusion, HammeredForEachKind) {
     static Guarded shared;
     Guarded* guarded = &shared;
     guarded->lock = {{__PTHREAD_RWLOCK_INITIALIZER(kind)}};
-    hammer(spinning() ? processors() : 4, scaled(150), [&](int, std::mt19937& random) {
+    hammer(spinning() ? processors() : 4, scaled_time(150), [&](int, std::mt19937& random) {
       for (int i = 0; i < 50; ++i) {
         const bool write = random() % 5 == 0;
         ASSERT_EQ(0, write ? pthread_rwlock_wrlock(&guarded->lock)

@@ -399,7 +399,7 @@ TEST_F(Foreign, RacingRecursion) {
       }
     }
   });
-  hammer(spinning() ? 3 : 5, scaled(500), [&](int index, std::mt19937& random) {
+  hammer(spinning() ? 3 : 5, scaled_time(500), [&](int index, std::mt19937& random) {
     if (index == 0) {
       EXPECT_EQ(0, pthread_rwlock_wrlock(&guarded.lock));
       guarded.write_inside();

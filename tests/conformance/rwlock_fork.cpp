@@ -227,7 +227,7 @@ TEST(Fork, WhileOtherThreadsAreAtIt) {
         EXPECT_EQ(0, pthread_rwlock_unlock(&guarded.lock));
       }
     });
-  for (int i = 0; i < scaled(20); ++i) {
+  for (int i = 0; i < scaled(10); ++i) {
     warm_up_readers(&calm.lock, 100);
     EXPECT_GOOD_CHILD([&] {
       expect_works(&calm.lock);
@@ -261,7 +261,7 @@ TEST(Fork, AtforkHandlersThatLock) {
       EXPECT_EQ(0, pthread_rwlock_unlock(&handled));
     }
   });
-  for (int i = 0; i < 10; ++i)
+  for (int i = 0; i < scaled(10); ++i)
     EXPECT_GOOD_CHILD([&] {
       expect_works(&handled);
       return 0;
@@ -336,8 +336,8 @@ TEST(Shared, HammeredByProcesses) {
   Guarded* guarded = shared_guarded(PTHREAD_RWLOCK_PREFER_READER_NP);
   std::vector<pid_t> children;
   for (int i = 0; i < 3; ++i)
-    children.push_back(start_child([&] { return hammer_shared(guarded, scaled(250)); }));
-  EXPECT_EQ(0, hammer_shared(guarded, scaled(250)));
+    children.push_back(start_child([&] { return hammer_shared(guarded, scaled_time(250)); }));
+  EXPECT_EQ(0, hammer_shared(guarded, scaled_time(250)));
   for (pid_t child : children)
     EXPECT_EQ(0, end_of_child(child));
   EXPECT_EQ(0u, guarded->violations.load());
@@ -350,7 +350,7 @@ TEST(Shared, WithAProcessThatHasNotTheLibrary) {
   int fd = -1;
   Guarded* guarded = shared_guarded(PTHREAD_RWLOCK_PREFER_READER_NP, &fd);
   std::thread other([&] { EXPECT_EQ(0, run_self_without_preload("shared", fd)); });
-  EXPECT_EQ(0, hammer_shared(guarded, scaled(400)));
+  EXPECT_EQ(0, hammer_shared(guarded, scaled_time(400)));
   other.join();
   EXPECT_EQ(0u, guarded->violations.load());
   expect_works(&guarded->lock);

@@ -124,7 +124,7 @@ void fork_again_and_again(int times, const std::function<pid_t()>& fork_by) {
 
 TEST(ForkAnywhere, ByFork) {
   if (glibc_underneath()) GTEST_SKIP() << "glibc's child may find its own lock half changed";
-  fork_again_and_again(scaled(100), [] { return fork(); });
+  fork_again_and_again(scaled(spinning() ? 20 : 100), [] { return fork(); });
 }
 
 TEST(ForkAnywhere, ByUnderscoreFork) {

@@ -79,7 +79,7 @@ TEST(Signals, HandlersThatReadInterruptReaders) {
   {
     Pelter pelter(worker.native_handle());
     timespec t{0, 0};
-    const std::int64_t end = milliseconds() + scaled(500);
+    const std::int64_t end = milliseconds() + scaled_time(500);
     t.tv_nsec = 5 * kMillisecond;
     while (milliseconds() < end || handled < 20)
       nanosleep(&t, nullptr);
@@ -106,7 +106,7 @@ TEST(Signals, HandlersThatReadBesideWriters) {
   });
   {
     Pelter pelter(worker.native_handle());
-    const std::int64_t end = milliseconds() + scaled(500);
+    const std::int64_t end = milliseconds() + scaled_time(500);
     for (int i = 0; milliseconds() < end || handled < 20; ++i) {
       Guarded& g = in_handler[i % 3];
       ASSERT_EQ(0, pthread_rwlock_wrlock(&g.lock));
@@ -182,7 +182,7 @@ void amid_signals(
   });
   {
     Pelter pelter(worker.native_handle());
-    const std::int64_t end = milliseconds() + scaled(400);
+    const std::int64_t end = milliseconds() + scaled_time(400);
     while (milliseconds() < end || handled < 20)
       usleep(5'000);
     over = true;
@@ -360,7 +360,7 @@ TEST(Signals, StrayWakeUps) {
               nullptr, nullptr, 0);
     }
   });
-  hammer(spinning() ? processors() : 5, scaled(300), [&](int, std::mt19937& random) {
+  hammer(spinning() ? processors() : 5, scaled_time(300), [&](int, std::mt19937& random) {
     const bool write = random() % 3 == 0;
     ASSERT_EQ(0,
               write ? pthread_rwlock_wrlock(&guarded.lock) : pthread_rwlock_rdlock(&guarded.lock));

@@ -29,7 +29,7 @@ TEST(Threads, VeryManyOverTime) {
   pthread_attr_t attribute;
   pthread_attr_init(&attribute);
   pthread_attr_setstacksize(&attribute, PTHREAD_STACK_MIN + 64 * 1024);
-  const int threads = scaled(20'000);
+  const int threads = scaled(10'000);
   pthread_t crew[kAtOnce];
   for (int made = 0; made < threads; made += kAtOnce) {
     for (pthread_t& t : crew)
@@ -45,7 +45,7 @@ TEST(Threads, VeryManyOverTime) {
 
 TEST(Threads, SixtyFourAtOnce) {
   static Guarded guarded[2];
-  hammer(64, spinning() ? 1 : scaled(400), [&](int index, std::mt19937& random) {
+  hammer(64, spinning() ? 1 : scaled_time(400), [&](int index, std::mt19937& random) {
     Guarded& g = guarded[random() % 2];
     const bool write = (index + static_cast<int>(random() % 8)) % 8 == 0;
     ASSERT_EQ(0, write ? pthread_rwlock_wrlock(&g.lock) : pthread_rwlock_rdlock(&g.lock));

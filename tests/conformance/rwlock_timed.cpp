@@ -172,7 +172,7 @@ TEST(Timed, APollingWriterDisturbsNoReader) {
   });
   reader.run([&] {
     move_to(cpus.front());
-    const std::int64_t end = milliseconds() + scaled(100);
+    const std::int64_t end = milliseconds() + scaled_time(100);
     int failed = 0;
     while (milliseconds() < end) {
       if (pthread_rwlock_tryrdlock(&lock) != 0) {
@@ -328,7 +328,7 @@ TEST(GiveUp, EachPlaceInAQueueBehindAWriter) {
         const bool write = (i % 2 == 1) == starts_with_reader;
         queue[i].start([&lock, write, gives_up = i == leaving] {
           if (gives_up) {
-            expect_timeout(&lock, write, CLOCK_MONOTONIC, 40 * kMillisecond);
+            expect_timeout(&lock, write, CLOCK_MONOTONIC, (spinning() ? 8 : 40) * kMillisecond);
             return;
           }
           EXPECT_RC(0, write ? pthread_rwlock_wrlock(&lock) : pthread_rwlock_rdlock(&lock));

@@ -26,6 +26,14 @@ std::string environment(const char* name) {
   return text;
 }
 
+int percent_by(const char* variable) {
+  const std::string given = environment(variable);
+  return given.empty() ? 100 : atoi(given.c_str());
+}
+int percent_of(int n, int percent) {
+  return std::max(1, static_cast<int>(static_cast<std::int64_t>(n) * percent / 100));
+}
+
 void pause_ms(int ms) {
   timespec t{ms / 1000, (ms % 1000) * kMillisecond};
   nanosleep(&t, nullptr);
@@ -52,9 +60,12 @@ bool glibc_conds() { return glibc_mutexes() && environment("LOCKSWAP_COND") != "
 
 bool glibc_mutexes() { return mutex_under_test().empty() || mutex_under_test() == "pthread"; }
 
+namespace {
+bool lockswap_waits() { return !(lock_under_test().empty() && mutex_under_test().empty()); }
+}  // namespace
+
 bool spinning() {
-  static const bool yes = !(lock_under_test().empty() && mutex_under_test().empty()) &&
-                          environment("LOCKSWAP_WAIT") == "spin";
+  static const bool yes = lockswap_waits() && environment("LOCKSWAP_WAIT") == "spin";
   return yes;
 }
 
@@ -70,12 +81,16 @@ bool bravo_over_glibc() {
 }
 
 int scaled(int n) {
-  static const std::string given = environment("RWLOCK_TEST_PERCENT");
-  static const int percent = given.empty() ? 100 : atoi(given.c_str());
-  return std::max(1, static_cast<int>(static_cast<std::int64_t>(n) * percent / 100));
+  static const int percent = percent_by("RWLOCK_TEST_PERCENT");
+  return percent_of(n, percent);
 }
 
 int scaled_up(int n) { return std::max(n, scaled(n)); }
+
+int scaled_time(int ms) {
+  static const int percent = percent_by("RWLOCK_TEST_TIME_PERCENT");
+  return percent_of(ms, percent);
+}
 
 int processors() {
   cpu_set_t set;
@@ -179,8 +194,10 @@ void Actor::finish() {
 bool Actor::done() const { return state_.load() == kIdle; }
 
 void Actor::wait_until_asleep() const {
-  constexpr int kPatience = 10'000;                 // milliseconds
-  constexpr std::int64_t kSpun = 4 * kMillisecond;  // this much processor time means that it spins
+  constexpr int kPatience = 10'000;  // milliseconds
+  // This much processor time means that it spins. Those that will sleep may spin for a while first.
+  static const std::int64_t spun =
+      (lockswap_waits() && environment("LOCKSWAP_WAIT") != "park" ? 1 : 4) * kMillisecond;
   clockid_t clock;
   const bool clocked =
       pthread_getcpuclockid(const_cast<std::thread&>(thread_).native_handle(), &clock) == 0;
@@ -193,7 +210,7 @@ void Actor::wait_until_asleep() const {
   for (int waited = 0; waited < kPatience && !done(); ++waited) {
     const bool started = state_.load() == kRunning;
     seen_asleep = started && is_asleep(tid_.load()) ? seen_asleep + 1 : 0;
-    if (seen_asleep == 3 || (started && used() - start > kSpun)) return;
+    if (seen_asleep == 3 || (started && used() - start > spun)) return;
     pause_ms(1);
   }
 }

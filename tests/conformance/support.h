@@ -44,6 +44,9 @@ bool bravo_over_glibc();
 int scaled(int n);
 // The same, but at least `n`, for counts that must exceed some size.
 int scaled_up(int n);
+// RWLOCK_TEST_TIME_PERCENT of `ms`, at least 1, for threads that hammer a lock by the clock where
+// it is not a rare moment that breaks it.
+int scaled_time(int ms);
 // Processors this process may run on.
 int processors();
 

@@ -236,7 +236,7 @@ void a_free_lock_is_idle(Take take, Leave leave, IsIdle is_idle) {
   Spins::prepare(0, {.allowed = 2});
 }
 TEST(ContentionThrottleLocks, AFreeMutexIsIdle) {
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 8; ++i) {
     EventualMutex<Native, Park<Native>> lock;
     a_free_lock_is_idle([&] { lock.lock(); }, [&] { lock.unlock(); }, [&] { return lock.idle(); });
   }
@@ -274,7 +274,7 @@ TEST(ContentionThrottleLocks, ThreadsNapAtABusyLock) {
   EXPECT_GT(naps, 0u);
 }
 TEST(ContentionThrottleLocks, AFreeReaderWriterLockIsIdle) {
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 8; ++i) {
     EventualRw<Native, Park<Native>> lock;
     a_free_lock_is_idle([&] { lock.write_lock(); }, [&] { lock.write_unlock(); },
                         [&] { return lock.idle(); });
