@@ -5,8 +5,8 @@
 
 --full: under each lock, at each instruction. Else at each third one, under a lock with BRAVO, one with its asymmetric
 form, the lock below both, and one with a block of its own: what is recorded of a thread's holds differs in these, not
-from lock to lock, so together they are met at nearly each instruction. Exit status 1 if a test fails. handlers.cpp says what each
-scenario does.
+from lock to lock, so together they are met at nearly each instruction. Exit status 1 if a test fails. handlers.cpp
+says what each scenario does.
 """
 
 import sys
