@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from programs import (
+    BRIEF,
     LOCKS,
     MUTEXES,
     counted,
@@ -29,34 +30,34 @@ from programs import (
 
 # Each benchmark with the tails that it must have.
 PROGRAMS = {
-    "pairs --seconds 0.1 --tails 0.1": ("read",),
-    "pairs --seconds 0.1 --tails 0.1 --writes 0.25 --threads 3": ("read", "write"),
-    "pairs --seconds 0.1 --tails 0.1 --empty": ("read",),
-    "pairs --seconds 0.1 --tails 0.1 --writes 0.5 --inside 5 --outside 20": ("read", "write"),
-    "pairs --seconds 0.1 --tails 0.1 --mutex --threads 3": ("write",),
-    "pairs --seconds 0.1 --tails 0.1 --mutex --inside 10 --outside 20": ("write",),
-    "alternator --seconds 0.1 --tails 0.1 --threads 3": ("read",),
-    "interference --seconds 0.1 --tails 0.1 --locks 100": ("read",),
-    "interference --seconds 0.1 --tails 0.1 --table shared --slots 16": ("read",),
-    "interference --seconds 0.1 --tails 0.1 --table private --slots 256 --pin": ("read",),
-    "rwbench --seconds 0.1 --tails 0.1 --writes 0.5 --threads 4": ("read", "write"),
-    "locktorture --seconds 0.2 --writers 0 --read-hold 0.000005": ("read",),
+    "pairs": ("read",),
+    "pairs --writes 0.25 --threads 3": ("read", "write"),
+    "pairs --empty": ("read",),
+    "pairs --writes 0.5 --inside 5 --outside 20": ("read", "write"),
+    "pairs --mutex --threads 3": ("write",),
+    "pairs --mutex --inside 10 --outside 20": ("write",),
+    "alternator --threads 3": ("read",),
+    "interference --locks 100": ("read",),
+    "interference --table shared --slots 16": ("read",),
+    "interference --table private --slots 256 --pin": ("read",),
+    "rwbench --writes 0.5 --threads 4": ("read", "write"),
+    "locktorture --seconds 0.05 --writers 0 --read-hold 0.000005": ("read",),
     "locktorture --seconds 0.2 --read-hold 0.01 --write-hold 0.002": ("read", "write"),
-    "arrbench --seconds 0.1 --tails 0.1 --threads 3": ("read", "write"),
-    "arrbench --seconds 0.1 --tails 0.1 --threads 3 --ranges full --reads 1": ("read",),
-    "arrbench --seconds 0.1 --tails 0.1 --threads 3 --ranges disjoint --reads 0": ("write",),
-    "arrbench --seconds 0.1 --tails 0.1 --threads 3 --lock paper-rw --reads 0.5": ("read", "write"),
-    "arrbench --seconds 0.1 --tails 0.1 --threads 3 --lock paper-ex --reads 0.5": ("read", "write"),
-    "arrbench --seconds 0.1 --tails 0.1 --threads 3 --segment 8": ("read", "write"),
-    "manyheld --seconds 0.1 --tails 0.1 --threads 3 --held 100": ("read", "write"),
-    "rangefile --seconds 0.1 --tails 0.1 --threads 3 --reads 0.5": ("read", "write"),
-    "rangefile --seconds 0.1 --tails 0.1 --threads 3 --locks ranges --reads 0.5": ("read", "write"),
-    "rangefile --seconds 0.1 --tails 0.1 --threads 3 --locks ranges --ranges disjoint --reads 1": ("read",),
-    "openssl_digest --seconds 0.1 --tails 0.1": ("digest",),
-    "openssl_digest --seconds 0.1 --tails 0.1 --fetched": ("digest",),
-    "openssl_handshakes --seconds 0.1 --tails 0.1 --threads 3": ("connection",),
-    "kyoto --seconds 0.1 --tails 0.1 --records 2000 --mutation 40 --cursor 100": ("get", "change"),
-    "kyoto --seconds 0.1 --tails 0.1 --records 2000 --mutation 40 --cursor 100 --db cache": ("get", "change"),
+    "arrbench --threads 3": ("read", "write"),
+    "arrbench --threads 3 --ranges full --reads 1": ("read",),
+    "arrbench --threads 3 --ranges disjoint --reads 0": ("write",),
+    "arrbench --threads 3 --lock paper-rw --reads 0.5": ("read", "write"),
+    "arrbench --threads 3 --lock paper-ex --reads 0.5": ("read", "write"),
+    "arrbench --threads 3 --segment 8": ("read", "write"),
+    "manyheld --threads 3 --held 100": ("read", "write"),
+    "rangefile --threads 3 --reads 0.5": ("read", "write"),
+    "rangefile --threads 3 --locks ranges --reads 0.5": ("read", "write"),
+    "rangefile --threads 3 --locks ranges --ranges disjoint --reads 1": ("read",),
+    "openssl_digest": ("digest",),
+    "openssl_digest --fetched": ("digest",),
+    "openssl_handshakes --threads 3": ("connection",),
+    "kyoto --records 2000 --mutation 40 --cursor 100": ("get", "change"),
+    "kyoto --records 2000 --mutation 40 --cursor 100 --db cache": ("get", "change"),
 }
 
 
@@ -97,10 +98,10 @@ def test_each_thread_does_the_least() -> None:
 def test_each_range_lock() -> None:
     each_range_lock(
         {
-            "arrbench --seconds 0.05 --tails 0.05 --threads 3 --reads 0.6": ("read", "write"),
-            "arrbench --seconds 0.05 --tails 0.05 --threads 3 --reads 0.6 --ranges full": ("read", "write"),
-            "arrbench --seconds 0.05 --tails 0.05 --threads 3 --reads 0.6 --ranges disjoint": ("read", "write"),
-            "rangefile --seconds 0.05 --tails 0.05 --threads 3 --reads 0.4 --blocks 20": ("read", "write"),
+            "arrbench --threads 3 --reads 0.6": ("read", "write"),
+            "arrbench --threads 3 --reads 0.6 --ranges full": ("read", "write"),
+            "arrbench --threads 3 --reads 0.6 --ranges disjoint": ("read", "write"),
+            "rangefile --threads 3 --reads 0.4 --blocks 20": ("read", "write"),
         }
     )
 
@@ -108,7 +109,7 @@ def test_each_range_lock() -> None:
 def test_many_held_ranges() -> None:
     for lock in ("list-rw", "sharded-rw", "kernel-rw"):
         for offset in (0, 2048):
-            line = f"manyheld --seconds 0.05 --tails 0.05 --threads 3 --held 40 --offset {offset}"
+            line = f"manyheld {BRIEF} --threads 3 --held 40 --offset {offset}"
             sound(values(line, range_lock=lock), ("read", "write"))
 
 
@@ -119,13 +120,13 @@ def test_a_file_without_locks_is_seen_to_break() -> None:
 
 def test_the_library_counts_the_same_acquisitions() -> None:
     """The acquisitions that a program reports are those that reached the lock."""
-    warm_up = {"interference --seconds 0.1 --tails 0 --threads 3 --locks 50": 3 * 50 * 32}
+    warm_up = {"interference --seconds 0.03 --tails 0 --threads 3 --locks 50": 3 * 50 * 32}
     for line in (
-        "pairs --seconds 0.1 --tails 0 --threads 3",
-        "pairs --seconds 0.1 --tails 0 --threads 3 --writes 0.25",
-        "alternator --seconds 0.1 --tails 0 --threads 3",
+        "pairs --seconds 0.03 --tails 0 --threads 3",
+        "pairs --seconds 0.03 --tails 0 --threads 3 --writes 0.25",
+        "alternator --seconds 0.03 --tails 0 --threads 3",
         *warm_up,
-        "rwbench --seconds 0.1 --tails 0 --writes 0.1",
+        "rwbench --seconds 0.03 --tails 0 --writes 0.1",
         "locktorture --seconds 0.1 --read-hold 0.001 --write-hold 0.001",
     ):
         with tempfile.TemporaryDirectory() as folder:
@@ -139,7 +140,7 @@ def test_the_library_counts_the_same_acquisitions() -> None:
 
 
 def test_the_share_of_writes() -> None:
-    found = values("pairs --seconds 0.1 --tails 0 --threads 2 --writes 0.3")
+    found = values("pairs --seconds 0.03 --tails 0 --threads 2 --writes 0.3")
     need(abs(found["writes"] - found["ops"] * 0.3) <= 2, f"not 3 in 10: {found}")
     found = values("rwbench --seconds 0.3 --tails 0 --threads 2 --writes 0.3")
     spread = (found["ops"] * 0.3 * 0.7) ** 0.5
@@ -148,15 +149,15 @@ def test_the_share_of_writes() -> None:
 
 def test_locks_inside_libraries() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        found = values("openssl_digest --seconds 0.1 --tails 0", "bravo-ba", Path(folder) / "stats")
+        found = values("openssl_digest --seconds 0.03 --tails 0", "bravo-ba", Path(folder) / "stats")
         need(counted(Path(folder))["reads"] >= found["ops"], "less than a read lock a digest; 3.0 takes 8, 3.5 one")
     with tempfile.TemporaryDirectory() as folder:
-        found = values("openssl_digest --seconds 0.1 --tails 0 --fetched", "bravo-ba", Path(folder) / "stats")
+        found = values("openssl_digest --seconds 0.03 --tails 0 --fetched", "bravo-ba", Path(folder) / "stats")
         need(counted(Path(folder))["reads"] < found["ops"], "a fetched algorithm still takes locks")
     with tempfile.TemporaryDirectory() as folder:
-        found = values("openssl_handshakes --seconds 0.1 --tails 0", "bravo-ba", Path(folder) / "stats")
+        found = values("openssl_handshakes --seconds 0.03 --tails 0", "bravo-ba", Path(folder) / "stats")
         need(counted(Path(folder))["reads"] >= 100 * found["ops"], "fewer than 100 read locks a connection")
-    line = "kyoto --seconds 0.1 --tails 0 --records 1000 --mutation 50 --db"
+    line = "kyoto --seconds 0.03 --tails 0 --records 1000 --mutation 50 --db"
     for db in ("protohash", "cache"):
         with tempfile.TemporaryDirectory() as folder:
             found = values(f"{line} {db}", "bravo-ba", Path(folder) / "stats")

@@ -2,8 +2,9 @@
 //
 //   limits footprint          prints the kB of address space, and of locked memory if all of it is
 //   limits allocates MB       allocates so much and starts eight threads
-//   limits starved MS KIND    64 threads take 64 locks each while the system refuses memory for MS
-//                             milliseconds; then it gives some. KIND: read, write, mutex
+//   limits starved MS KIND    64 threads take 64 locks each while the system refuses memory, until
+//                             none has got a lock for MS milliseconds; then it gives some. KIND:
+//                             read, write, mutex
 //   limits late               waits with a deadline, while another thread has used up all memory
 //   limits waiters N          so many threads wait for a condition, and the system refuses memory
 //   limits fifth              a thread reads four locks, and a fifth one twice while a writer waits
@@ -76,7 +77,7 @@ static void end_shortage(void) { set_data_limit(RLIM_INFINITY); }
 enum { kThreads = 64, kLocks = 64 };
 static pthread_rwlock_t rwlocks[kThreads][kLocks];
 static pthread_mutex_t mutexes[kThreads][kLocks];
-static atomic_int through;
+static atomic_int taken, through;
 static pthread_barrier_t ready;
 static const char* kind;
 
@@ -100,8 +101,10 @@ static void let_go(int t, int i) {
 static void* takes_many(void* which) {
   const int t = (int)(long)which;
   pthread_barrier_wait(&ready);
-  for (int i = 0; i < kLocks; ++i)
+  for (int i = 0; i < kLocks; ++i) {
     hold(t, i);
+    atomic_fetch_add(&taken, 1);
+  }
   atomic_fetch_add(&through, 1);
   pthread_barrier_wait(&ready);  // all locks are held at once
   for (int i = 0; i < kLocks; ++i)
@@ -129,8 +132,13 @@ static int starved(long ms) {
     threads[t] = start_thread(takes_many, (void*)(long)t);
   begin_shortage();
   pthread_barrier_wait(&ready);
-  for (long waited = 0; waited < ms && atomic_load(&through) < kThreads; waited += 10)
+  int before = -1;
+  for (long waited = 0; waited < ms && atomic_load(&through) < kThreads; waited += 10) {
     sleep_ms(10);
+    const int now = atomic_load(&taken);
+    if (now != before) waited = 0;
+    before = now;
+  }
   const int came = atomic_load(&through);
   end_shortage();
   pthread_barrier_wait(&ready);

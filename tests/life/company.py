@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The preload library together with others that are preloaded: other mallocs, and AddressSanitizer.
 
-    company.py LIBRARY REGISTRY FOLDER
+    company.py LIBRARY REGISTRY FOLDER [--full]
 
-Exit status 1 if a test fails; what is not installed is printed as skipped.
+--full: under each lock; else under one of each kind. Exit status 1 if a test fails; what is not installed is printed
+as skipped.
 """
 
 import subprocess
@@ -12,14 +13,14 @@ from pathlib import Path
 
 from under import Skip, installed, need, run_tests, under_test
 
-under = under_test("LIBRARY REGISTRY FOLDER")
+under = under_test("LIBRARY REGISTRY FOLDER [--full]")
 
 
 def runs_with(other: Path) -> None:
-    """The same result with the other library alone, and with both in either order, under each lock."""
+    """The same result with the other library alone, and with both in either order, under some locks."""
     alone = under.run_well("guest", lock=None, preload=str(other)).stdout
     for preload in (f"{under.library} {other}", f"{other} {under.library}"):
-        for lock in ["", *under.locks, *under.mutexes]:
+        for lock in ["", *under.some_locks, *under.some_mutexes]:
             said = under.run_well("guest", lock=lock, preload=preload)
             need(said.stdout == alone, f"{preload}, {lock}: {said.stdout!r}")
             need(said.stderr == "", f"{preload}, {lock}: {said.stderr!r}")
@@ -66,7 +67,7 @@ def test_address_sanitizer_first() -> None:
     """It refuses to run unless it comes first; `lockswap run` puts it there."""
     both = f"{asan()} {under.library}"
     under.run_well("guest_asan", lock=None)
-    for lock in ["", *under.locks, *under.mutexes]:
+    for lock in ["", *under.some_locks, *under.some_mutexes]:
         said = under.run_well("guest_asan", lock=lock, preload=both, LOCKSWAP_VERBOSE=1)
         need(said.stdout == "counted 600\n", f"{lock}: {said.stdout!r}")
         need(

@@ -1,9 +1,9 @@
 // A signal handler that takes reader-writer locks comes before each instruction of a call that
 // reads or releases one: no record of the thread's holds may be false afterwards.
 //
-// usage: handlers list | SCENARIO
-// Every instruction has a process of its own, in which the locks are new. Prints how many there
-// were.
+// usage: handlers list | SCENARIO FIRST STEP
+// Every STEPth instruction, from number FIRST on, has a process of its own, in which the locks are
+// new. Prints how many instructions there were.
 // Status: 0; 1 and a line on stderr; 77: this cannot be asked here.
 
 #include <atomic>
@@ -253,7 +253,8 @@ bool came_before(const Scenario& one) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const char* name = argc == 2 ? argv[1] : "";
+  const char* name = argc > 1 ? argv[1] : "";
+  const long first = argc == 4 ? std::atol(argv[2]) : 0, step = argc == 4 ? std::atol(argv[3]) : 0;
   if (std::strcmp(name, "list") == 0) {
     for (const Scenario& one : kScenarios)
       std::puts(one.name);
@@ -265,10 +266,11 @@ int main(int argc, char** argv) {
   for (const Scenario& one : kScenarios) {
     if (std::strcmp(name, one.name) != 0) continue;
     scenario_name = one.name;
-    for (stop_at = 1; came_before(one); ++stop_at) {}
+    if (first < 1 || step < 1) break;
+    for (stop_at = first; came_before(one); stop_at += step) {}
     std::printf("instructions %ld\n", stop_at - 1);
     return 0;
   }
-  std::fprintf(stderr, "usage: handlers list | SCENARIO\n");
+  std::fprintf(stderr, "usage: handlers list | SCENARIO FIRST STEP\n");
   return 2;
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Libraries that are loaded and unloaded under the preload library, and calls that bypass its symbols.
 
-    loader.py LIBRARY REGISTRY FOLDER
+    loader.py LIBRARY REGISTRY FOLDER [--full]
 
-Exit status 1 if a test fails.
+--full: under each lock; else mostly under one of each kind. Exit status 1 if a test fails.
 """
 
 import shutil
@@ -13,13 +13,13 @@ from pathlib import Path
 
 from under import Skip, emulated, need, run_tests, under_test
 
-under = under_test("LIBRARY REGISTRY FOLDER")
+under = under_test("LIBRARY REGISTRY FOLDER [--full]")
 BRINGS = under.folder / "libbrings_lockswap.so"
 USER, OTHER, MUTEXES, WAITS = (under.folder / f"lib{name}.so" for name in ("user", "other_user", "mutex_user", "waits"))
 
 
 def swapped() -> list[str]:
-    return [lock for lock in under.locks if not lock.startswith("pthread")]
+    return [lock for lock in under.some_locks if not lock.startswith("pthread")]
 
 
 def test_the_first_lock_call_beside_a_dlopen_that_waits_for_it() -> None:
@@ -32,7 +32,7 @@ def test_the_first_lock_call_beside_a_dlopen_that_waits_for_it() -> None:
 
 
 def test_objects_that_bypass_the_library_are_reported() -> None:
-    for lock in ["", *under.locks]:
+    for lock in ["", *under.some_locks]:
         for how, said in (("open", None), ("deepbind", "RTLD_DEEPBIND"), ("dlmopen", "dlmopen")):
             found = under.stats("loader", how, USER, lock=lock)
             expected = [] if said is None else [{"object": str(USER), "how": said}]
@@ -83,12 +83,12 @@ def test_bypasses_are_said_in_words_and_only_when_asked_for() -> None:
 
 def test_the_library_in_a_namespace_of_its_own() -> None:
     """Its threads are made by that namespace's libc; the program's says that the process has one thread."""
-    for lock in ["", *under.mutexes]:
+    for lock in ["", *under.some_mutexes]:
         under.run_well("loader", "dlmopen", BRINGS, lock=lock, preload="")
 
 
 def test_a_library_where_another_one_had_its_locks() -> None:
-    for lock in [None, "", *under.locks]:
+    for lock in [None, "", *under.some_locks]:
         met = int(under.run_well("loader", "same-place", USER, OTHER, lock=lock).stdout)
         need(met >= 10, f"{lock}: only {met} times in 60 at the same address")
 
@@ -102,13 +102,13 @@ def test_two_copies_mean_the_same_locks() -> None:
                 second = under.library if preload.startswith(str(copy)) else copy
                 under.run_well("loader", "copy", second, lock=lock, preload=preload)
             under.run_well("loader", "dlmopen-copy", copy, lock=lock)
-        for lock in under.locks:
+        for lock in under.some_locks:
             both = under.stats("churn", "locks", 1000, lock=lock, preload=f"{under.library} {copy}")
             alone = under.stats("churn", "locks", 1000, lock=lock)
             need(both["totals"]["reads"] == alone["totals"]["reads"] == 1000, f"{lock}: {both['totals']}")
             said = under.run_well("loader", lock=lock, preload=f"{copy} {under.library}", LOCKSWAP_VERBOSE=1).stderr
             need(said.count("rwlock") == 1, f"{lock}: both copies took up the lock: {said!r}")
-        for mutex in under.mutexes:
+        for mutex in under.some_mutexes:
             for preload in (f"{under.library} {copy}", f"{copy} {under.library}"):
                 found = under.stats("churn", "mutexes", 1000, lock=mutex, preload=preload)["mutexes"]["totals"]
                 need(found["signals"] == found["waits"] == 1000, f"{mutex}, {preload}: {found}")

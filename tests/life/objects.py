@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Objects that never were locks, were locks of another process, or are destroyed while they are held.
 
-    objects.py LIBRARY REGISTRY FOLDER
+    objects.py LIBRARY REGISTRY FOLDER [--full]
 
-Each program runs under every lock, and must do as under glibc. Exit status 1 if one does not.
+Each program runs under a lock of each kind, or every lock with --full, and must do as under glibc. Exit status 1 if one
+does not.
 """
 
 import random
@@ -13,17 +14,15 @@ from pathlib import Path
 
 from under import emulated, need, run_tests, under_test
 
-under = under_test("LIBRARY REGISTRY FOLDER")
+under = under_test("LIBRARY REGISTRY FOLDER [--full]")
 RANDOM = 2_000  # objects
 # One after the other; a stamp is the same by chance once in 255. An emulator is slow to start.
 PROCESSES = 3 if emulated.EMULATOR else 40
 SEED = random.randrange(1 << 30)
 
 # A lock of either kind in one run: what they do with strange bytes does not depend on each other.
-MUTEXES = [mutex.removeprefix("mutex:") for mutex in under.mutexes]
-PAIRS = [
-    (under.locks[i % len(under.locks)], MUTEXES[i % len(MUTEXES)]) for i in range(max(len(under.locks), len(MUTEXES)))
-]
+LOCKS, MUTEXES = under.some_locks, [mutex.removeprefix("mutex:") for mutex in under.some_mutexes]
+PAIRS = [(LOCKS[i % len(LOCKS)], MUTEXES[i % len(MUTEXES)]) for i in range(max(len(LOCKS), len(MUTEXES)))]
 
 
 def test_random_bytes_are_destroyed_and_made_new() -> None:
@@ -46,7 +45,7 @@ def test_random_bytes_under_a_policy() -> None:
 
 def test_a_hold_ends_after_its_lock() -> None:
     expected = under.run_well("strange_objects", "held", lock=None).stdout
-    for rwlock in under.locks:
+    for rwlock in LOCKS:
         found = under.run_well("strange_objects", "held", lock=rwlock).stdout
         need(found == expected, f"{rwlock}: {found!r}")
 

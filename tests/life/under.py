@@ -70,11 +70,30 @@ class Under:
         self.aliases = {mutex["name"]: mutex["aliases"] for mutex in mutexes}
         # The code behind the lock's name as a mutex, which has queue nodes.
         self.mutex = next(f"mutex:{m['same_code_as']}" for m in mutexes if m["name"] == self.plain)
+        self.is_full = "--full" in sys.argv[4:]
+        self.some_locks = self.of_each_kind(listed["rwlocks"])
+        self.some_mutexes = [f"mutex:{name}" for name in self.of_each_kind(mutexes)]
         # Bytes of a block beside the pthread object, of locks that do not fit into it.
         self.block_bytes: dict[str, int] = {}
         for listed_locks, names in ((listed["rwlocks"], self.locks), (mutexes, self.mutexes)):
             sizes = [lock["footprint_bytes"] for lock in listed_locks]
             self.block_bytes |= {name: size - min(sizes) for name, size in zip(names, sizes, strict=True)}
+
+    def of_each_kind(self, rows: list[dict]) -> list[str]:
+        """Locks for what depends on how they are kept, and not on their algorithms: glibc's, one that isn't handed off,
+        queues with nodes, BRAVO in both forms, RLU, and the smallest and the largest block beside the object. All
+        locks with --full."""
+        own = [row for row in rows if not (row["passes_through"] or row["chosen"] or row["under"])]
+        by_size = sorted(own, key=lambda row: row["footprint_bytes"])
+        in_object = [row for row in own if row["footprint_bytes"] == by_size[0]["footprint_bytes"]]
+        if "claims" in rows[0]:  # rwlocks
+            kinds = {(row["hands_off"], row["asymmetric"]): row["name"] for row in reversed(in_object)}
+            names = {self.plain, self.biased, self.asymmetric, *kinds.values()}
+        else:
+            names = {row["name"] for row in in_object if not row["same_code_as"]}
+        names |= {row["name"] for row in (by_size[len(in_object)], by_size[-1])}
+        names.add(next(row["name"] for row in rows if row["passes_through"]))
+        return [row["name"] for row in rows if self.is_full or row["name"] in names]
 
     def run(
         self,

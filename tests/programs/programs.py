@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Unmodified programs under the locks: no crash, no hang, the result of a run without the library, the lock was used.
 
-    programs.py run BUILD CASE... [--locks A,B] [--under CHOICE,WAIT | --sample N | --all]
+    programs.py run BUILD CASE... [--locks A,B] [--once] [--under CHOICE,WAIT | --sample N | --all]
     programs.py list | packages | unpacked  [--quick | --full]
 
 `run` without these takes two locks with wait policies and one choice with a mutex for each case, by the commit that
@@ -43,6 +43,9 @@ def arguments() -> argparse.Namespace:
     run.add_argument("build", type=Path, help="the build folder")
     run.add_argument("cases", nargs="*", metavar="CASE", help="names of cases; default: the quick ones")
     run.add_argument("--locks", help="locks to choose from, with commas; default: all but pthread-wp")
+    run.add_argument(
+        "--once", action="store_true", help="once under each lock: the first one uncounted, others counted"
+    )
     which = run.add_mutually_exclusive_group()
     which.add_argument("--under", help="CHOICE or CHOICE,WAIT; CHOICE is LOCK, mutex:MUTEX or LOCK+mutex:MUTEX")
     which.add_argument(
@@ -113,7 +116,7 @@ def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
         else:
             unders = sample(case, locks, mutexes, args.sample)
         with mark:
-            good = Trial(place, case, folder).hold(unders) and good
+            good = Trial(place, case, folder).hold(unders, args.once) and good
     return SKIPPED if not ran else 0 if good else 1
 
 

@@ -58,7 +58,8 @@ def count(program: Path, design: str) -> tuple[float, Counter[int]]:
     command = ["valgrind", "--tool=lackey", "--trace-mem=yes", "--log-fd=2", program, design, str(TURNS)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     mark = int(re.search(r"mark 0x([0-9a-f]+) refused 0", done.stdout)[1], 16)
-    turns = list(fetched(done.stderr.splitlines(), mark))
+    # What was before the first turn, which is most of it, touches other lines.
+    turns = list(fetched(done.stderr[done.stderr.index(f" {mark:08x},") - 3 :].splitlines(), mark))
     assert len(turns) == TURNS, "the marks are not all in the trace"
     which = Counter(line for turn in turns[TURNS // 2 :] for line in turn)
     return which.total() / (TURNS - TURNS // 2), which

@@ -8,10 +8,10 @@
 //                            write       an rwlock, to write; it was held for writing
 //                            write-read  the same, but the collector wants to read
 //
-// Prints "went on" if the collector got the lock, "stuck" if the main thread has looked for that
-// LOOKS times in vain, with a nap before each look. Where others have the processors these take as
-// long as what the collector does. Then the threads go on; status 0 if all of them got the lock in
-// the end.
+// Prints "went on" if the collector got the lock, "stuck" if it waits, and the main thread has then
+// looked for that LOOKS times in vain, with a nap before each look. Where others have the
+// processors these take as long as what the collector does. Then the threads go on; status 0 if all
+// of them got the lock in the end.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -56,13 +56,17 @@ static long ran_ns(clockid_t clock) {
 }
 
 // Waits until a thread that was about to take a lock waits for it: it sleeps, or has spun or
-// yielded for a while.
-static void await_wait(pthread_t thread, int tid) {
+// yielded for a while. Or it is the collector, and got it.
+static void await_wait(pthread_t thread) {
   enum { kSpunNs = 5000000, kLooks = 3 };
+  int tid;
+  while ((tid = atomic_exchange(&waiting, 0)) == 0)
+    nap();
   clockid_t clock;
   EXPECT(0, pthread_getcpuclockid(thread, &clock));
   const long begin = ran_ns(clock);
-  for (int asleep = 0; asleep < kLooks && ran_ns(clock) - begin < kSpunNs; nap())
+  for (int asleep = 0; asleep < kLooks && ran_ns(clock) - begin < kSpunNs && !atomic_load(&got_it);
+       nap())
     asleep = is_asleep(tid) ? asleep + 1 : 0;
 }
 
@@ -87,6 +91,7 @@ static void* wait_for_it(void* unused) {
 }
 
 static void* collect(void* unused) {
+  atomic_store(&waiting, gettid());
   if (strcmp(kind, "write-read") == 0) {
     EXPECT(0, pthread_rwlock_rdlock(&rwlock));
     EXPECT(0, atomic_load(&inside));
@@ -97,6 +102,8 @@ static void* collect(void* unused) {
     atomic_store(&got_it, 1);
     unlock();
   }
+  while (!atomic_load(&may_go_on))  // its clock is there until then
+    nap();
   return unused;
 }
 
@@ -117,16 +124,14 @@ int main(int argc, char** argv) {
   lock();
   for (int i = 0; i < n; ++i) {
     EXPECT(0, pthread_create(&threads[i], NULL, wait_for_it, NULL));
-    int tid;
-    while ((tid = atomic_exchange(&waiting, 0)) == 0)
-      nap();
-    await_wait(threads[i], tid);
+    await_wait(threads[i]);
     EXPECT(0, pthread_kill(threads[i], kStop));
     while (atomic_load(&stopped) != i + 1)
       nap();
   }
   unlock();
   EXPECT(0, pthread_create(&collector, NULL, collect, NULL));
+  await_wait(collector);
   for (int looks = atoi(argv[3]); looks > 0 && !atomic_load(&got_it); --looks)
     nap();
   printf("%s\n", atomic_load(&got_it) ? "went on" : "stuck");

@@ -21,7 +21,7 @@ under = under_test("LIBRARY REGISTRY FOLDER [--full]")
 FULL = "--full" in sys.argv[4:]
 WAITS = ("park", "yield", "spin")
 # How often the program looks, with a ms between: if the lock must be got, and if threads must be stuck.
-PATIENCE, SURE = 20000, 300
+PATIENCE, SURE = 20000, 10
 LISTED = json.loads(subprocess.run([sys.argv[2]], check=True, capture_output=True, text=True).stdout)
 
 

@@ -10,7 +10,7 @@ from suite.tls import CERTIFICATE, get, page
 PACKAGES = ("openssl",)
 
 
-@case("openssl-s_server", packages=PACKAGES, acquisitions=10_000, quick=True, waits=WAITS)
+@case("openssl-s_server", packages=PACKAGES, acquisitions=10_000, waits=WAITS)
 def s_server(stage: Stage) -> None:
     """s_server under s_time, then a page fetched by several clients"""
     stage.plain("openssl", *CERTIFICATE)
