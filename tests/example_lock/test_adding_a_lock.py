@@ -73,6 +73,8 @@ class Copy:
             (self.build / target_object).parent.mkdir(parents=True, exist_ok=True)
             if self._is_the_trees(source) and (BUILD / target_object).exists():
                 (self.build / target_object).symlink_to(BUILD / target_object)
+            elif "-Winvalid-pch" in words:
+                work.append(words)  # with other options it couldn't use the tree's precompiled headers
             else:
                 work.append([*words, "-O0", "-g0"])  # it takes longer to compile than to run
         with ThreadPoolExecutor(2) as pool:

@@ -76,20 +76,25 @@ def waits(found: dict) -> list[dict]:
     return [one["waits"] for one in found["threads"] if one["waits"]]
 
 
+def all_named(found: dict) -> bool:
+    """Whether all that wait have names: these come from the thread that starts one, perhaps after it has begun to wait."""
+    return not any(
+        one["waits"] and one["name"] == found["program"] and one["tid"] != found["pid"] for one in found["threads"]
+    )
+
+
 def waiting(count: int) -> Callable[[dict], bool]:
-    """That many, each with a name: it comes from the thread that starts it, perhaps after it has begun to wait."""
+    return lambda found: len(waits(found)) == count and all_named(found)
 
-    def unnamed(found: dict) -> list[int]:
-        alike = [one["tid"] for one in found["threads"] if one["waits"] and one["name"] == found["program"]]
-        return [tid for tid in alike if tid != found["pid"]]
 
-    return lambda found: len(waits(found)) == count and not unnamed(found)
+def deadlocked(found: dict) -> bool:
+    return bool(found["cycles"]) and all_named(found)
 
 
 @needs_libdw
 def test_a_deadlock_of_two_mutexes():
     with started(HUNG, "deadlock") as child:
-        found = ask(child.pid, lambda found: found["cycles"])
+        found = ask(child.pid, deadlocked)
         said = lockswap("why", child.pid).stdout
         printed = json.loads(lockswap("why", child.pid, "--json").stdout)
     assert printed["recorded"] is False

@@ -11,8 +11,8 @@ from elftools.common.exceptions import ELFError
 
 from lockswap.base.program_headers import LOAD, build_ids, program_headers
 from lockswap.profile.same_file import read_once
-from lockswap.profile.symbolizer import Function, functions_in, variables_in
-from lockswap.profile.tail_calls import tail_calls_in
+from lockswap.profile.symbolizer import Function, Symbols, functions_in, variables_in
+from lockswap.profile.tail_calls import TailCalls
 
 _PAGE = 4096
 
@@ -75,6 +75,25 @@ _STARTS = re.compile(
 
 _File = tuple[str, str]  # its path and its build-id
 
+_symbols, _tail_calls = read_once(Symbols), read_once(TailCalls)
+
+
+@read_once
+def _known_in(path: str) -> dict[int, list[Function]]:
+    """The functions at the addresses that were looked up before; nothing if there are none."""
+    return {}
+
+
+def _functions_at(path: str, addresses: set[int]) -> dict[int, list[Function]]:
+    known = _known_in(path)
+    if unknown := sorted(addresses - known.keys()):
+        known |= {address: [] for address in unknown} | functions_in(path, unknown, _symbols)
+    return {address: known[address] for address in addresses if known[address]}
+
+
+def _variables_at(path: str, addresses: set[int]) -> dict[int, str]:
+    return variables_in(path, addresses, _symbols)
+
 
 class _Wanted:
     """The addresses in the stacks and locks of some processes, by file."""
@@ -123,12 +142,12 @@ class Names:
         for file, addresses in wanted.innermost.items():
             if file not in changed:
                 self._find_tail_calls(file, addresses, wanted.functions[file])
-        self._functions = _of_all(wanted.functions, changed, lambda path, found: functions_in(path, sorted(found)))
-        self._variables = _of_all(wanted.variables, changed, variables_in)
+        self._functions = _of_all(wanted.functions, changed, _functions_at)
+        self._variables = _of_all(wanted.variables, changed, _variables_at)
 
     def _find_tail_calls(self, file: _File, addresses: set[int], wanted: set[int]) -> None:
         """Of each address, the jumps on the ways to it, or the function that its call ends in. They are wanted, too."""
-        tail_calls = tail_calls_in(file[0])
+        tail_calls = _tail_calls(file[0])
         for address in addresses:
             if ways := tail_calls.before(address):
                 self._jumps[(file, address)] = ways

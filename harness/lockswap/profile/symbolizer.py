@@ -5,7 +5,7 @@ import shutil
 import struct
 import subprocess
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -13,8 +13,6 @@ from pathlib import Path
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
-
-from lockswap.profile.same_file import read_once
 
 _PATIENCE_S = 120  # for one file's debug information
 
@@ -31,30 +29,22 @@ class Function:
         return f"{self.name} {self.line}".rstrip()
 
 
-def functions_in(file: str, addresses: list[int]) -> dict[int, list[Function]]:
+def functions_in(
+    file: str, addresses: list[int], symbols_in: Callable[[str, str], "Symbols"]
+) -> dict[int, list[Function]]:
     """The functions at each address, the innermost first. Addresses about which nothing is known are left out."""
-    known = _known_in(file, llvm_symbolizer())
-    if unknown := [address for address in addresses if address not in known]:
-        known |= {address: [] for address in unknown} | _look_up(file, unknown)
-    return {address: known[address] for address in addresses if known[address]}
-
-
-@read_once
-def _known_in(file: str, tool: str | None) -> dict[int, list[Function]]:
-    """The functions at the addresses that were looked up before."""
-    return {}
-
-
-def _look_up(file: str, addresses: list[int]) -> dict[int, list[Function]]:
+    if not addresses:
+        return {}
     found = _ask_llvm(file, addresses)
     if unknown := [address for address in addresses if not _is_whole(found.get(address, []))]:
         found |= {address: some for address, some in _ask_addr2line(file, unknown).items() if some}
+    symbols = symbols_in(file, "STT_FUNC")
     named = {address: [one for one in some if one.name != "??"] for address, some in found.items()}
     return {
         address: some
         for address, some in named.items()
         # Without debug information the tools name the symbol before, however far away it is.
-        if some and (some[-1].line or symbols_in(file, "STT_FUNC").at(address))
+        if some and (some[-1].line or symbols.at(address))
     }
 
 
@@ -194,12 +184,7 @@ class Symbols:
         return begin, name
 
 
-@read_once
-def symbols_in(file: str, kind: str) -> Symbols:
-    return Symbols(file, kind)
-
-
-def variables_in(file: str, addresses: Iterable[int]) -> dict[int, str]:
+def variables_in(file: str, addresses: Iterable[int], symbols_in: Callable[[str, str], Symbols]) -> dict[int, str]:
     symbols = symbols_in(file, "STT_OBJECT")
     found = [(address, symbol) for address in addresses if (symbol := symbols.at(address))]
     names = _demangled([name for _, (_, name) in found])

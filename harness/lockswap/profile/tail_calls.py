@@ -8,9 +8,6 @@ from pathlib import Path
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from lockswap.base.program_headers import EXECUTABLE, LOAD, program_headers
-from lockswap.profile.same_file import read_once
-
 _LOCK_FUNCTIONS = re.compile(r"(__)?pthread_(mutex|rwlock|cond|spin|barrier|once|\w*join)|sem_")
 _MOST_JUMPS = 4  # from a function that ends with a jump to one that ends with a jump ...
 _SLOTS = {"EM_X86_64": (6, 7), "EM_AARCH64": (1025, 1026)}  # relocations of the table that imports jump through
@@ -29,8 +26,6 @@ class TailCalls:
                 elf = ELFFile(opened)
                 self._arm = elf["e_machine"] == "EM_AARCH64"
                 if elf["e_machine"] in _SLOTS and elf.elfclass == 64 and elf.little_endian:
-                    loaded = program_headers(opened, LOAD)
-                    self._segments = [(one.address, one.data(opened)) for one in loaded if one.flags & EXECUTABLE]
                     self._read(elf)
         except (OSError, ELFError, struct.error):
             self._starts = []
@@ -53,6 +48,9 @@ class TailCalls:
         return function if i >= 0 and self._starts[i] == function and not self._import(function) else None
 
     def _read(self, elf: ELFFile) -> None:
+        for segment in elf.iter_segments("PT_LOAD"):
+            if segment["p_flags"] & 1:
+                self._segments.append((segment["p_vaddr"], segment.data()))
         symbols = elf.get_section_by_name(".dynsym")
         for name in (".rela.plt", ".rela.dyn"):
             section = elf.get_section_by_name(name)
@@ -150,11 +148,6 @@ class TailCalls:
         if not any(name and _LOCK_FUNCTIONS.match(name) for name in names):
             return []
         return [begin + one.start() for one in re.finditer(rb"\xff[\xe0-\xe7]", code)]
-
-
-@read_once
-def tail_calls_in(file: str) -> TailCalls:
-    return TailCalls(file)
 
 
 def _function_starts(elf: ELFFile) -> list[int]:
