@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,9 +41,21 @@ static NOINLINE void sleep_for_ever(void) {
   while (1)
     pause();
 }
+// A thread names itself, so that whoever sees it wait sees its name.
+struct named {
+  const char* name;
+  void* (*f)(void*);
+};
+static void* run_named(void* arg) {
+  const struct named is = *(struct named*)arg;
+  free(arg);
+  pthread_setname_np(pthread_self(), is.name);
+  return is.f(NULL);
+}
 static void start(pthread_t* t, const char* name, void* (*f)(void*)) {
-  pthread_create(t, NULL, f, NULL);
-  pthread_setname_np(*t, name);
+  struct named* const is = malloc(sizeof *is);
+  *is = (struct named){name, f};
+  pthread_create(t, NULL, run_named, is);
 }
 
 // --- two mutexes, taken in two orders
@@ -240,8 +253,7 @@ static NOINLINE void* signals_one(void* unused) {
 // --- a thread that ended with the lock
 
 static NOINLINE void* forgetful(void* unused) {
-  pthread_setname_np(pthread_self(), "forgetful");  // it may end before `start` does that
-  pthread_mutex_lock(&a);                           // leaves it locked
+  pthread_mutex_lock(&a);  // leaves it locked
   return unused;
 }
 static NOINLINE void* later(void* unused) {

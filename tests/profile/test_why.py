@@ -64,16 +64,9 @@ def named(found: dict, name: str) -> dict:
 
 
 def waiting(count: int) -> Callable[[dict], bool]:
-    """That many besides the first thread, which joins the others. Each has its name, which comes from the first one."""
-
-    def wait_for_locks(found: dict) -> list[dict]:
-        return [one for one in found["threads"] if one["waits"] and one["waits"]["kind"] != "join"]
-
-    def is_unnamed(one: dict, found: dict) -> bool:
-        return one["name"] == found["program"] and one["tid"] != found["pid"]
-
+    """That many besides the first thread, which joins the others."""
     return lambda found: (
-        len(wait_for_locks(found)) == count and not any(is_unnamed(one, found) for one in wait_for_locks(found))
+        sum(one["waits"] is not None and one["waits"]["kind"] != "join" for one in found["threads"]) == count
     )
 
 
