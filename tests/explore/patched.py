@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from pathlib import Path
 from explorer import LOCKS, ROOT, Explored
 
 SOURCES = ROOT / "src"
+PRECOMPILED = re.compile(r" -Winvalid-pch -include \S+/cmake_pch\.hxx")
 OTHERS = ("lockswap_core.dir", "unit_tests.dir")  # the preload library's objects; the tests of parts
 
 
@@ -19,9 +21,12 @@ class Explorer:
 
     def __init__(self, build: Path, explored: Explored = LOCKS) -> None:
         entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
-        # A source may belong to other programs, too.
+        # A source may belong to other programs, too. Precompiled headers are those of the tree, so they are left out.
         own = [e for e in entries if any(target in e["command"] for target in (*OTHERS, *explored.targets))]
-        self.commands = {Path(e["file"]): (Path(e["directory"]), shlex.split(e["command"])) for e in own}
+        own = [e for e in own if not e["file"].endswith("/cmake_pch.hxx.cxx")]
+        self.commands = {
+            Path(e["file"]): (Path(e["directory"]), shlex.split(PRECOMPILED.sub("", e["command"]))) for e in own
+        }
         self.units = [Path(e["file"]) for e in own if any(target in e["command"] for target in explored.targets)]
         self.explored = explored
 

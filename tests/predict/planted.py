@@ -4,6 +4,7 @@ import os
 import shlex
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,10 +22,24 @@ def _ninja(*words: str) -> str:
     return subprocess.run(["ninja", "-C", BUILD, *words], check=True, capture_output=True, text=True).stdout
 
 
-def _reached(fault: Fault, objects: list[str]) -> list[str]:
-    """The objects that are compiled from the file, or from a source that includes it."""
+def _precompiled(words: list[str]) -> list[str]:
+    """What the command includes before its source, if anything."""
+    return words[words.index("-include") : words.index("-include") + 2] if "-include" in words else []
+
+
+def _reached(fault: Fault, compiled: dict[str, list[str]]) -> list[str]:
+    """The objects that are compiled from the file, or from a source that includes it, also by precompiled headers."""
     wanted = os.path.relpath(ROOT / fault.file, BUILD), str(ROOT / fault.file)
-    return [one for one in objects if any(line.strip() in wanted for line in _ninja("-t", "deps", one).splitlines())]
+
+    @cache
+    def includes_it(name: str) -> bool:
+        return any(line.strip() in wanted for line in _ninja("-t", "deps", name).splitlines())
+
+    headers = {
+        name: [os.path.relpath(f"{file}.gch", BUILD) for file in _precompiled(words)[1:]]
+        for name, words in compiled.items()
+    }
+    return [name for name in compiled if name.endswith(".o") and any(map(includes_it, [name, *headers[name]]))]
 
 
 def build(target: str, program: str, fault: Fault, folder: Path) -> Path:
@@ -34,7 +49,7 @@ def build(target: str, program: str, fault: Fault, folder: Path) -> Path:
     commands = [shlex.split(line) for line in _ninja("-t", "commands", target).splitlines()]
     compiled = {words[words.index("-o") + 1]: words for words in commands if "-c" in words}
     changed = {}
-    for number, name in enumerate(_reached(fault, list(compiled))):
+    for number, name in enumerate(_reached(fault, compiled)):
         changed[name] = str(folder / f"{number}.o")
         _compile(compiled[name], fault, text, folder, changed[name])
     assert changed, f"nothing of {target} is compiled from {fault.file}"
@@ -56,7 +71,7 @@ def _compile(words: list[str], fault: Fault, text: str, folder: Path, out: str) 
     copy.write_text(edited, encoding="utf-8")
     if (BUILD / source).resolve() == ROOT / fault.file:
         source = str(copy)
-    skipped = {"-o", "-MF", "-MT", "-MD"}
+    skipped = {"-o", "-MF", "-MT", "-MD", *_precompiled(words)}  # the last are the tree's own headers
     kept = [
         word
         for before, word in zip(["", *words], words, strict=False)
