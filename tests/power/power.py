@@ -106,6 +106,8 @@ class Tree:
             command += ["-k", step.select] if step.select else []
         environment = {key: value for key, value in os.environ.items() if key != "TEST_RECORD"}
         environment["PLANTED_FAULT"] = switched
+        # Many faults are hangs. Nothing else should run beside this, so they are known sooner than in ./run.sh test.
+        environment |= {"TEST_IDLE_SECONDS": "60", "TEST_CPU_SECONDS": "600"}
         with log.open("a", encoding="utf-8") as out:
             out.write(f"== {step.entry.name}\n")
             out.flush()
@@ -182,7 +184,8 @@ def find_together(tree: Tree, faults: list[Fault], logs: Path, options: argparse
     needed: set[str] = set()
     for fault in faults:
         steps, targets = tree.steps(fault)
-        chosen[fault.name] = [s for s in steps if any(part in s.entry.name for part in fault.near)]
+        near = [s for s in steps if any(part in s.entry.name for part in fault.near)]
+        chosen[fault.name] = [s for s in near if s.tier == "test"] or near
         needed |= {target for step in chosen[fault.name] for target in targets[step.entry.name]}
     sound: set[str] = set()
     try:
