@@ -214,10 +214,14 @@ static void* waits_inside(void* in_time) {
   NEED(pthread_mutex_unlock(&hall) == 0);
   return NULL;
 }
+static void leave_hall(void* unused) {
+  (void)unused;
+  pthread_mutex_unlock(&hall);
+}
 static void* is_cancelled_inside(void* unused) {
   pthread_barrier_wait(&ready);
   NEED(pthread_mutex_lock(&hall) == 0);
-  pthread_cleanup_push((void (*)(void*))pthread_mutex_unlock, &hall);
+  pthread_cleanup_push(leave_hall, NULL);
   for (;;)
     NEED(pthread_cond_wait(&never, &hall) == 0);
   pthread_cleanup_pop(0);

@@ -153,7 +153,9 @@ template <class Take, class Leave>
 void one_that_is_interrupted_rechecks(Take take, Leave leave, void (*stop)(Sleeper&)) {
   struct sigaction returns {
   }, before;
-  returns.sa_handler = [](int) {};
+  static std::atomic<int> interruptions;
+  interruptions = 0;
+  returns.sa_handler = [](int) { interruptions.fetch_add(1); };
   sigaction(SIGUSR2, &returns, &before);
   std::atomic<bool> had = false;
   take();
@@ -177,6 +179,7 @@ void one_that_is_interrupted_rechecks(Take take, Leave leave, void (*stop)(Sleep
     std::this_thread::sleep_for(milliseconds(10));
   }
   EXPECT_TRUE(had);
+  EXPECT_GT(interruptions, 0);
   may_go_on = true;
   first.join();
   second.join();

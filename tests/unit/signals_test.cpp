@@ -21,8 +21,7 @@ TEST(Signals, WaitUntilTheStretchIsOver) {
   sigset_t usr2, before, after;
   sigemptyset(&usr2);
   sigaddset(&usr2, SIGUSR2);
-  sigprocmask(SIG_SETMASK, &usr2, nullptr);
-  sigprocmask(SIG_SETMASK, nullptr, &before);
+  sigprocmask(SIG_SETMASK, &usr2, &before);
   {
     const NoSignals none;
     for (const int signal : {SIGUSR1, SIGALRM, SIGRTMIN})
@@ -30,7 +29,7 @@ TEST(Signals, WaitUntilTheStretchIsOver) {
     EXPECT_EQ(seen, 0);
   }
   EXPECT_EQ(seen, 3);
-  sigprocmask(SIG_SETMASK, nullptr, &after);
+  sigprocmask(SIG_SETMASK, &before, &after);  // or the threads of other tests would inherit it
   EXPECT_EQ(sigismember(&after, SIGUSR2), 1) << "the program's own mask is back";
   EXPECT_EQ(sigismember(&after, SIGUSR1), 0);
 }
