@@ -115,20 +115,18 @@ end_parts() {
   say "everything passed"
 }
 
-TESTS_AT_ONCE=$((2 * JOBS)) # since most of them wait half of their time
-
-# run_ctest FOLDER ARGS...
-run_ctest() { ctest --test-dir "$BUILD/$1" --output-on-failure --no-tests=error -j "$TESTS_AT_ONCE" "${@:2}"; }
+# run_ctest FOLDER ARGS...: two tests for each processor, since most of them wait half of their time.
+run_ctest() { ctest --test-dir "$BUILD/$1" --output-on-failure --no-tests=error -j $((2 * JOBS)) "${@:2}"; }
 
 # keep_bytecode: where the environment has Python keep none, as images of containers do, each of some thousand
 # interpreters would compile what it imports.
 keep_bytecode() { unset PYTHONDONTWRITEBYTECODE; }
 
-# run_pytest ARGS...: a file is one process's, since its tests share what took long to make. Files of which the marks
-# leave nothing, status 5, have not failed.
+# run_pytest ARGS...: as many at once. A file is one process's, since its tests share what took long to make. Files of
+# which the marks leave nothing, status 5, have not failed.
 run_pytest() {
   local status=0
-  PYTHONPATH=$ROOT/tests/tiers "$BUILD/venv/bin/python" -m pytest -q -p record_files -n "$TESTS_AT_ONCE" --dist loadfile "$@" ||
+  PYTHONPATH=$ROOT/tests/tiers "$BUILD/venv/bin/python" -m pytest -q -p record_files -n $((2 * JOBS)) --dist loadfile "$@" ||
     status=$?
   [[ $status -eq 0 || $status -eq 5 ]]
 }
