@@ -1,1 +1,1 @@
-// Only so that the headers which all locks' cases include are compiled once: CMakeLists.txt.
+// Empty: CMake needs a source to precompile the headers that the cases of all locks include.

@@ -81,7 +81,7 @@ extern const MutexScripts kUrgent;
 extern const MutexScript kLifted;
 // A set of channels has 32 bits, of which a lock may use some for other sleepers.
 constexpr std::uint64_t kChannelsBefore = 26;
-// How many bits the numbers in locks have.
+// The widths, in bits, of the numbers with which locks count.
 constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
 
 class MutexBuilder {

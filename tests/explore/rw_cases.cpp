@@ -21,7 +21,7 @@ constexpr Bounds kPatienceLarge{1, 0, 0, 1, 0};
 constexpr Bounds kPatienceManySmall{0, 1, 0, 1, 0};
 // A thread that is forked amid its call has come while another one was in: two switches.
 constexpr Bounds kLargeForkOfTwo{2, 0, 0, 1, 0};
-// Numbers in locks have so many bits.
+// The widths, in bits, of the numbers with which locks count.
 constexpr int kWoundBits[] = {24, 27, 30, 31, 32};
 // A set of channels has 32 bits, of which a lock may use some for other sleepers.
 constexpr std::uint64_t kChannelsBefore = 26;

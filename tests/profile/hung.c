@@ -41,7 +41,7 @@ static NOINLINE void sleep_for_ever(void) {
   while (1)
     pause();
 }
-// A thread names itself, so that whoever sees it wait sees its name.
+// A thread sets its own name before it does anything else, so one that waits always has it.
 struct named {
   const char* name;
   void* (*f)(void*);
