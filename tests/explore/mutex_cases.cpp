@@ -1,7 +1,13 @@
 // The cases of mutexes and condition variables. All acquisitions are writes; see script.h.
 #include "mutex_cases.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
 #include "barging_mutex.h"
+#include "rationed_cases.h"
+#include "wind.h"
 
 namespace lockswap::explore::mutex {
 
@@ -187,47 +193,147 @@ const MutexScripts kManyCond = {
     {"4t-broadcast", {"W see u", "W timedsee u", "W cancelsee u", "W put broadcast u cdestroy"}},
 };
 
-Case& MutexBuilder::add_case(const std::string& lock_name, LockUnderTest* lock,
+namespace {
+
+// A set of channels has 32 bits, of which a lock may use some for other sleepers.
+constexpr std::uint64_t kChannelsBefore = 26;
+// The widths, in bits, of the numbers with which locks count.
+constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
+
+Bounds least(const Bounds& a, const Bounds& b) {
+  return {std::min(a.preemptions, b.preemptions), std::min(a.stale, b.stale),
+          std::min(a.spurious, b.spurious), std::min(a.timeouts, b.timeouts),
+          std::min(a.moves, b.moves)};
+}
+
+}  // namespace
+
+Case& MutexBuilder::add_case(const std::string& lock_name, LockUnderTest& lock,
                              const MutexScript& s) {
-  bool destroys = false;
-  for (const std::string& t : s.threads)
-    destroys = destroys || t.ends_with(" destroy");
-  const Bounds& quick = s.quick != nullptr ? *s.quick : s.threads.size() > 2 ? kSmall : kFull;
-  cases_.push_back({.name = lock_name + '/' + s.name,
-                    .lock = lock,
-                    .threads = s.threads,
-                    .bounds = kFull,
-                    .quick_bounds = quick,
-                    .sampled = false,
-                    .slots = {},
-                    .biased = false,
-                    .patient = false,
-                    .impatient = false,
-                    .ticks = false,
-                    .zeroed = false,
-                    .destroys = destroys,
-                    .gives_back_nodes = s.gives_back_nodes});
-  return cases_.back();
+  Case& c = cases_.emplace_back();
+  c.name = lock_name + '/' + s.name;
+  c.lock = &lock;
+  c.threads = s.threads;
+  c.bounds = kFull;
+  c.quick_bounds = s.quick != nullptr ? *s.quick : s.threads.size() > 2 ? kSmall : kFull;
+  c.destroys =
+      std::ranges::any_of(s.threads, [](const std::string& t) { return t.ends_with(" destroy"); });
+  c.gives_back_nodes = s.gives_back_nodes;
+  return c;
+}
+
+// Of one that has the contract of another mutex, only as far as the core is another one.
+void MutexBuilder::add_core(const std::string& name, const Traits& traits, LockUnderTest& core) {
+  const std::size_t first = cases_.size();
+  for (const MutexScripts* scripts : {&kGeneral, &kFar, &kDestroy}) {
+    for (const MutexScript& s : *scripts)
+      add_case("core/" + name, core, s);
+  }
+  for (const MutexScript& s : kMany)
+    add_case("core/" + name, core, s).sampled = true;
+  const std::size_t rest = cases_.size();
+  for (const MutexScripts* scripts : {&kGiveUp, &kAfterTimeOut}) {
+    for (const MutexScript& s : *scripts)
+      add_case("core/" + name, core, s);
+  }
+  add_wound(name, core);
+  if (!traits.has_same_contract && !traits.is_large) return;
+  for (std::size_t i = first; i < cases_.size(); ++i) {
+    const Bounds& most = i < rest ? kSmall : kNoStale;
+    Bounds& quick = cases_[i].quick_bounds;
+    quick = traits.has_same_contract ? most : least(quick, most);
+  }
+}
+
+void MutexBuilder::add_all(const std::string& name, const Traits& traits, LockUnderTest& core,
+                           LockUnderTest& contract, LockUnderTest& second,
+                           LockUnderTest& recursive) {
+  add_core(name, traits, core);
+  const std::size_t first = cases_.size();
+  if (traits.rations_hand_offs) {
+    add_rationed(name, core);
+    if (sleeps(name)) {
+      Case& c = add_case(name, contract, kLifted);
+      c.impatient = c.takes_back = true;
+    }
+  }
+  add_each(name, contract);
+  for (const MutexScript& s : kContract)
+    add_case(name, contract, s);
+  for (const MutexScript& s : kMoreContract)
+    add_case(name, contract, s);
+  for (const MutexScript& s : kAlone) {
+    add_case("core/" + name, core, s);
+    add_case(name, contract, s);
+  }
+  for (const MutexScript& s : kTwoLocks)
+    add_case(name, contract, s).second = &second;
+  for (const MutexScript& s : kDestroy)
+    add_case(name, contract, s);
+  for (const MutexScript& s : kRecursive)
+    add_case(name, recursive, s);
+  add_case(name, recursive, kForkRecursiveTwo).second = &second;
+  for (const MutexScript& s : kFork)
+    add_case(name, contract, s);
+  for (const MutexScript& s : kMoreFork)
+    add_case(name, contract, s);
+  for (const MutexScript& s : kZeroed)
+    add_case(name + "-zeroed", contract, s).zeroed = true;
+  // One that is made of several locks takes many times the steps. It has no orders of its own.
+  if (!traits.is_large) return;
+  for (std::size_t i = first; i < cases_.size(); ++i) {
+    Case& c = cases_[i];
+    const bool rationed = c.impatient || c.at_once;
+    c.quick_bounds = least(c.quick_bounds, rationed ? kTimes : c.second ? kSequence : kNoStale);
+  }
+}
+
+// Where acquisitions leave anything behind: numbers in the lock that wrap around.
+void MutexBuilder::add_wound(const std::string& name, LockUnderTest& core) {
+  if (!counts_acquisitions(core)) return;
+  if (sleeps(name)) add_case("core/" + name, core, kChannels).wound_writes = kChannelsBefore;
+  for (const int bits : kWoundBits) {
+    for (const MutexScript& s : kWound) {
+      Case& c = add_case("core/" + name + "-2^" + std::to_string(bits), core, s);
+      c.wound_writes = (std::uint64_t{1} << bits) - 2;
+    }
+  }
+}
+
+void MutexBuilder::add_rationed(const std::string& name, LockUnderTest& core) {
+  explore::add_rationed(
+      "core/" + name, RationedScripts<MutexScript>{kRationed, kRationedMany, kUrgent, kOldest},
+      [&](const std::string& of, const MutexScript& s) -> Case& { return add_case(of, core, s); });
+}
+
+void MutexBuilder::add_each(const std::string& name, LockUnderTest& contract) {
+  for (const MutexScript& s : {kGeneral[1], kGeneral[5]})
+    add_case(name, contract, s);
+}
+
+void MutexBuilder::add_each_cond(const std::string& name, LockUnderTest& mutex) {
+  for (const MutexScript& s : {kCond[0], kCond[4], kCond[7]})
+    add_case(name, mutex, s);
 }
 
 void MutexBuilder::add_conds(const std::string& name, LockUnderTest& mutex, LockUnderTest& second) {
   for (const MutexScripts* scripts : {&kCond, &kCondStop, &kCondPriority, &kCondFork}) {
     for (const MutexScript& s : *scripts)
-      add_case(name, &mutex, s);
+      add_case(name, mutex, s);
   }
   for (const MutexScript& s : kMoreCond)
-    add_case(name, &mutex, s).second = &second;
+    add_case(name, mutex, s).second = &second;
   for (const MutexScript& s : kCondQueue)
-    add_case(name, &mutex, s).bounds = kQueue;
+    add_case(name, mutex, s).bounds = kQueue;
   for (const MutexScript& s : kCondSpin) {
-    Case& c = add_case(name, &mutex, s);
+    Case& c = add_case(name, mutex, s);
     c.second = &second;
     c.spins = true;
   }
   for (const MutexScript& s : kManyCond)
-    add_case(name, &mutex, s).sampled = true;
+    add_case(name, mutex, s).sampled = true;
   for (const MutexScript& s : kMoreManyCond) {
-    Case& c = add_case(name, &mutex, s);
+    Case& c = add_case(name, mutex, s);
     c.sampled = true;
     c.second = &second;
   }

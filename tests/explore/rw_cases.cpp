@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "rationed_cases.h"
 #include "wind.h"
 
 namespace lockswap::explore::rw {
@@ -27,13 +28,6 @@ constexpr int kWoundBits[] = {24, 27, 30, 31, 32};
 constexpr std::uint64_t kChannelsBefore = 26;
 constexpr std::uint64_t kMostGenerations = (1u << 24) - 4;
 static_assert(kFull.preemptions >= 2 && kFull.stale >= 2);
-
-// A thread with a real-time policy may ask for the wake-up that another one has had.
-bool has_urgent(const Case& c) {
-  return std::ranges::any_of(c.threads,
-                             [](const std::string& t) { return t.find("fifo") != t.npos; });
-}
-bool sleeps(const std::string& lock_name) { return lock_name.find("/park") != std::string::npos; }
 
 }  // namespace
 
@@ -84,7 +78,7 @@ void RwBuilder::add_all(const std::string& name, const Traits& traits, LockUnder
     }
   }
   add_case(name + "-zeroed", contract, kForkNew).zeroed = true;
-  add_patience(name, contract, false, traits.is_large ? nullptr : &second);
+  add_patience(name, contract, traits.is_large ? nullptr : &second);
 }
 
 void RwBuilder::add_core(const std::string& name, const Traits& traits, LockUnderTest& core,
@@ -123,21 +117,12 @@ void RwBuilder::add_give_ups(const std::string& lock_name, LockUnderTest& lock) 
   between.gives_back_nodes = true;
 }
 
-void RwBuilder::add_each(const std::string& name, const Traits& traits, LockUnderTest& contract) {
+void RwBuilder::add_each(const std::string& name, const Traits& traits, LockUnderTest& lock) {
   traits_ = traits;
   for (const char* script : kEach)
-    add_case(name, contract, general(script));
+    add_case(name, lock, general(script));
   for (const char* script : kPatienceEach)
-    make_patient(add_case(name, contract, patience(script)));
-}
-
-void RwBuilder::add_each_bravo(const std::string& name, const Traits& traits,
-                               LockUnderTest& bravo) {
-  traits_ = traits;
-  for (const char* script : kEach)
-    add_biased(name, bravo, general(script));
-  for (const char* script : kPatienceEach)
-    make_patient(add_biased(name, bravo, patience(script)));
+    make_patient(add_case(name, lock, patience(script)));
 }
 
 void RwBuilder::add_bravo_forks(const std::string& name, const Traits& traits,
@@ -145,14 +130,14 @@ void RwBuilder::add_bravo_forks(const std::string& name, const Traits& traits,
   traits_ = traits;
   for (const Script& s : kFork) {
     // A second block would be too many atoms for an execution.
-    if (!traits.is_large || s.name != std::string("fork-init")) add_biased(name, bravo, s);
+    if (!traits.is_large || s.name != std::string("fork-init")) add_case(name, bravo, s);
   }
   // A marked lock's bias has ended: that one is about the contract word.
   for (const Script& s : kMoreFork) {
-    if (s.name != std::string("fork-marked-again")) add_biased(name, bravo, s);
+    if (s.name != std::string("fork-marked-again")) add_case(name, bravo, s);
   }
   for (const char* script : {"fork-1w1r", "fork-write", "fork-crowd-w"}) {
-    add_biased(name + "-cold", bravo, fork(script)).biased = false;
+    add_case(name + "-cold", bravo, fork(script)).biased = false;
   }
 }
 
@@ -162,91 +147,81 @@ void RwBuilder::add_bravo(const std::string& name, const Traits& traits, LockUnd
   for (const Scripts* scripts :
        {&kGeneral, &kFar, &kAfterTimeOut, &kDestroy, &kContract, &kMoreContract}) {
     for (const Script& s : *scripts)
-      add_biased(name, bravo, s);
+      add_case(name, bravo, s);
   }
   // The model of the system's lock is one lock, and what glibc does itself is not asked.
   if (!traits.is_systems) {
     for (const Script& s : traits.is_large ? Scripts{} : kTwoLocks)
-      add_biased(name, bravo, s).second = &second;
+      add_case(name, bravo, s).second = &second;
     for (const Script& s : kTries)
-      add_biased(name, bravo, s);
+      add_case(name, bravo, s);
   }
   for (const Script& s : kMany)
-    add_biased(name, bravo, s).sampled = true;
+    add_case(name, bravo, s).sampled = true;
   for (const Script& s : kManyContract)
-    add_biased(name, bravo, s).sampled = true;
+    add_case(name, bravo, s).sampled = true;
   for (const char* script : kEach) {
     const Script& s = general(script);
     // Readers that want the same slot; a lock whose bias is off; one that nobody initialised; a
     // bias that stays off for a while.
-    add_biased(name + "-ticks", bravo, s).ticks = true;
-    if (!traits.is_asym) add_biased(name + "-collide", bravo, s).slots = {0, 1, 1, 1};
-    add_biased(name + "-cold", bravo, s).biased = false;
-    Case& zeroed = add_biased(name + "-zeroed", bravo, s);
+    add_case(name + "-ticks", bravo, s).ticks = true;
+    if (!traits.is_asym) add_case(name + "-collide", bravo, s).slots = {0, 1, 1, 1};
+    add_case(name + "-cold", bravo, s).biased = false;
+    Case& zeroed = add_case(name + "-zeroed", bravo, s);
     zeroed.biased = false;
     zeroed.zeroed = true;
   }
   // Readers that leave an unbiased lock's bias alone.
   if (traits.leaves_bias) {
     for (const char* script : kEach)
-      add_biased(name + "-seldom", bravo, general(script)).seldom = true;
+      add_case(name + "-seldom", bravo, general(script)).seldom = true;
     for (const Script& s : kContract) {
       // A slot of the lock that was there before stays until the bias is on.
       if (s.name == std::string("remade")) continue;
-      Case& c = add_biased(name + "-seldom", bravo, s);
+      Case& c = add_case(name + "-seldom", bravo, s);
       c.seldom = true;
       c.biased = false;
     }
     for (const Script& s : kUnbiased)
-      add_biased(name + "-seldom", bravo, s).seldom = true;
-    if (!traits.is_asym) add_biased(name + "-collide", bravo, kForkAbove).slots = {0, 1, 0, 1};
+      add_case(name + "-seldom", bravo, s).seldom = true;
+    if (!traits.is_asym) add_case(name + "-collide", bravo, kForkAbove).slots = {0, 1, 0, 1};
   }
   // glibc's own.
   if (traits.is_systems) {
     for (const char* script : kForkSystems)
-      add_biased(name, bravo, fork(script));
+      add_case(name, bravo, fork(script));
   }
   // The claim about sleepers is passed on. More than that is for the lock itself.
-  if (traits.rations_hand_offs) {
-    const std::size_t first = cases_.size();
-    if (sleeps(name)) {
-      add_oldest(name + "-impatient", bravo).impatient = true;
-      add_oldest(name + "-at-once", bravo).at_once = true;
-    }
-    for (std::size_t i = first; i < cases_.size(); ++i) {
-      cases_[i].bounds = kOldestQuick;
-      cases_[i].quick_bounds = kSequence;
-    }
+  if (traits.rations_hand_offs && sleeps(name)) {
+    add_oldest(
+        name, kOldest, kOldestQuick, kSequence,
+        [&](const std::string& of, const Script& s) -> Case& { return add_case(of, bravo, s); });
   }
-  add_patience(name, bravo, true, traits.is_systems || traits.is_large ? nullptr : &second);
+  add_patience(name, bravo, traits.is_systems || traits.is_large ? nullptr : &second);
   // A hold of the lock below, of a thread that is gone, and one of a slot.
   for (const Script& s : kContract) {
-    if (s.name == std::string("exit-reading")) add_biased(name + "-cold", bravo, s).biased = false;
+    if (s.name == std::string("exit-reading")) add_case(name + "-cold", bravo, s).biased = false;
   }
   // Two readers at once find a lock whose bias never was on.
-  add_biased(name + "-cold", bravo, {"start", {"R u R u", "R u", "W u"}}).biased = false;
+  add_case(name + "-cold", bravo, {"start", {"R u R u", "R u", "W u"}}).biased = false;
 }
 
 // Readers with patience, over a lock with a contract. After a fork glibc's may have a writer of the
 // parent's that it does not name. `second` is nullptr if two locks are too many.
-void RwBuilder::add_patience(const std::string& name, LockUnderTest& lock, bool biased,
-                             LockUnderTest* second) {
+void RwBuilder::add_patience(const std::string& name, LockUnderTest& lock, LockUnderTest* second) {
   const auto is_left_out = [this](const std::string& script) {
     return traits_.is_systems && script.starts_with("fork");
   };
-  const auto add_one = [&](const std::string& of, const Script& s) -> Case& {
-    return biased ? add_biased(of, lock, s) : add_case(of, lock, s);
-  };
   for (const Script& s : kPatience) {
-    if (!is_left_out(s.name)) make_patient(add_one(name, s));
+    if (!is_left_out(s.name)) make_patient(add_case(name, lock, s));
   }
   // A writer of many locks waits for the readers of one after the other.
   if (sleeps(name) && lock.claims().phase_fair && !traits_.is_large) {
     for (const Script& s : kPriorities)
-      make_patient(add_one(name, s));
+      make_patient(add_case(name, lock, s));
   }
   for (const Script& s : kPatienceMany) {
-    Case& c = make_patient(add_one(name, s));
+    Case& c = make_patient(add_case(name, lock, s));
     c.bounds = kPatienceSmall;
     c.quick_bounds = kPatienceManySmall;
     // A timed writer of many locks looks at the time too often for all executions.
@@ -256,7 +231,7 @@ void RwBuilder::add_patience(const std::string& name, LockUnderTest& lock, bool 
   }
   if (second != nullptr) {
     for (const Script& s : kCrossed) {
-      Case& c = make_patient(add_one(name, s));
+      Case& c = make_patient(add_case(name, lock, s));
       c.second = second;
       c.bounds = kPatienceSmall;
       c.quick_bounds = kPatienceManySmall;
@@ -264,7 +239,7 @@ void RwBuilder::add_patience(const std::string& name, LockUnderTest& lock, bool 
   }
   for (const char* script : kImpatient) {
     if (is_left_out(script)) continue;
-    make_patient(add_one(name + "-impatient", contract(script))).impatient = true;
+    make_patient(add_case(name + "-impatient", lock, contract(script))).impatient = true;
   }
 }
 
@@ -275,49 +250,14 @@ Case& RwBuilder::make_patient(Case& c) const {
   return c;
 }
 
-// As MutexBuilder::add_rationed.
 void RwBuilder::add_rationed(const std::string& name, LockUnderTest& core) {
-  const auto add_scripts = [&](const Scripts& scripts, bool sampled) {
-    for (const Script& s : scripts) {
-      add_case("core/" + name + "-impatient", core, s).impatient = true;
-      cases_.back().sampled = sampled;
-      add_case("core/" + name + "-at-once", core, s).at_once = true;
-      cases_.back().sampled = sampled;
-      Case& c = add_case("core/" + name + "-taken-back", core, s);
-      c.sampled = sampled;
-      c.at_once = c.impatient = c.takes_back = true;
-      c.bounds.timeouts = 3;
-      c.quick_bounds = {s.threads.size() > 3 ? 0 : 1, 0, 0, 2};
-      if (!sleeps(name)) continue;  // nobody naps
-      Case& one = add_case("core/" + name + "-one-at-a-time", core, s);
-      one.sampled = sampled;
-      one.impatient = one.leaves_to_one = true;
-      one.quick_bounds = c.quick_bounds;
-    }
-  };
-  const std::size_t first = cases_.size();
-  add_scripts(kRationed, false);
-  add_scripts(kRationedMany, true);
-  for (std::size_t i = first; i < cases_.size(); ++i)
-    cases_[i].wakes_one_at_a_time = !has_urgent(cases_[i]);
-  if (!sleeps(name)) return;  // nobody has an age, or is urgent
+  explore::add_rationed(
+      "core/" + name, RationedScripts<Script>{kRationed, kRationedMany, kUrgent, kOldest},
+      [&](const std::string& of, const Script& s) -> Case& { return add_case(of, core, s); });
+  if (!sleeps(name)) return;
   Case& two = add_case("core/" + name, core, kTwoHandOffs);
   two.bounds = kTwoHandOffsBounds;
   two.quick_bounds = kTwoHandOffsQuick;
-  add_oldest("core/" + name + "-impatient", core).impatient = true;
-  add_oldest("core/" + name + "-at-once", core).at_once = true;
-  add_scripts(kUrgent, false);
-  for (const Script& s : kUrgent)
-    add_case("core/" + name, core, s);
-}
-
-// As MutexBuilder::add_oldest.
-Case& RwBuilder::add_oldest(const std::string& name, LockUnderTest& core) {
-  Case& c = add_case(name, core, kOldest);
-  c.wakes_in_order = true;
-  c.bounds = kOldestBounds;
-  c.quick_bounds = kOldestQuick;
-  return c;
 }
 
 // Numbers in the lock that wrap around, if it counts at all.
@@ -353,28 +293,19 @@ Bounds RwBuilder::quick_bounds(const std::string& lock_name, const Script& s) co
 }
 
 Case& RwBuilder::add_case(const std::string& lock_name, LockUnderTest& lock, const Script& s) {
-  cases_.push_back({.name = lock_name + '/' + s.name,
-                    .lock = &lock,
-                    .threads = s.threads,
-                    .bounds = kFull,
-                    .quick_bounds = quick_bounds(lock_name, s),
-                    .sampled = false,
-                    .slots = {},
-                    .biased = false,
-                    .patient = false,
-                    .impatient = false,
-                    .ticks = false,
-                    .zeroed = false,
-                    .destroys = destroys(s),
-                    .somebody_gets_in = s.somebody_gets_in});
-  return cases_.back();
-}
-
-Case& RwBuilder::add_biased(const std::string& lock_name, LockUnderTest& lock, const Script& s) {
-  Case& c = add_case(lock_name, lock, s);
-  if (!traits_.is_asym) c.slots = {0, 1, 2, 3, 0, 1};
-  c.biased = true;
-  if (traits_.is_large) c.quick_bounds.moves = 0;  // without BRAVO they move
+  Case& c = cases_.emplace_back();
+  c.name = lock_name + '/' + s.name;
+  c.lock = &lock;
+  c.threads = s.threads;
+  c.bounds = kFull;
+  c.quick_bounds = quick_bounds(lock_name, s);
+  c.destroys = destroys(s);
+  c.somebody_gets_in = s.somebody_gets_in;
+  if (traits_.is_bravo) {
+    c.biased = true;
+    if (!traits_.is_asym) c.slots = {0, 1, 2, 3, 0, 1};
+    if (traits_.is_large) c.quick_bounds.moves = 0;  // without BRAVO they move
+  }
   return c;
 }
 

@@ -20,33 +20,36 @@ namespace lockswap::explore::rw {
 struct Traits {
   bool is_large = false;    // its state is a block beside it
   bool has_tokens = false;  // its reads have tokens
-  bool is_asym = false;     // BRAVO's fast readers have rows, not slots
   bool is_systems = false;  // glibc's, which is a model here
   bool rations_hand_offs = false;
   bool leaves_bias = false;  // its readers may leave the bias of an unbiased lock alone
   bool readers_exclude = false;
+  bool is_bravo = false;  // it is under BRAVO
+  bool is_asym = false;   // and fast readers have rows, not slots
 
-  // As a lock with the same contract as another one is explored, of which this is only the rest.
+  // For a lock of which most is explored as another one: bounds as if it were small.
   constexpr Traits briefly() const {
     Traits brief = *this;
     brief.is_large = brief.has_tokens = false;
     return brief;
   }
-  constexpr Traits asym() const {
-    Traits other = *this;
-    other.is_asym = true;
-    return other;
+  constexpr Traits under_bravo(bool asym = false) const {
+    Traits bravo = *this;
+    bravo.is_bravo = true;
+    bravo.is_asym = asym;
+    return bravo;
   }
 };
 template <class Core>
 constexpr Traits traits_of() {
-  return {.is_large = requires {&Core::block_bytes;
-}
-, .has_tokens = ReadTokens<Core>::kHasTokens, .is_systems = !requires(Core & core) { core.idle(); }
-, .rations_hand_offs = requires { Core::kRationsHandOffs; }
-, .leaves_bias = OneUpdateReadCore<Core> || ReadIfFreeCore<Core>,
-  .readers_exclude = Core::kClaims.readers_exclude,
-};  // namespace lockswap::explore::rw
+  Traits traits;
+  traits.is_large = requires { &Core::block_bytes; };
+  traits.has_tokens = ReadTokens<Core>::kHasTokens;
+  traits.is_systems = !requires(Core & core) { core.idle(); };
+  traits.rations_hand_offs = requires { Core::kRationsHandOffs; };
+  traits.leaves_bias = OneUpdateReadCore<Core> || ReadIfFreeCore<Core>;
+  traits.readers_exclude = Core::kClaims.readers_exclude;
+  return traits;
 }
 
 class RwBuilder {
@@ -74,8 +77,10 @@ class RwBuilder {
         add_form_briefly<Core, UnderBravo>("bravo-" + name);
       } else if constexpr (!has_direct_form(kWords)) {
         // glibc's lock is a model here; how it waits is its own affair, so the policy is BRAVO's.
-        add_bravo<Core, Spin, UnderBravo>("bravo-" + name + "/spin", kTraits<Core, Spin>);
-        add_bravo<Core, Park, UnderBravo>("bravo-" + name + "/park", kTraits<Core, Park>);
+        add_bravo<Core, Spin, UnderBravo>("bravo-" + name + "/spin",
+                                          kTraits<Core, Spin>.under_bravo());
+        add_bravo<Core, Park, UnderBravo>("bravo-" + name + "/park",
+                                          kTraits<Core, Park>.under_bravo());
       }
     }
     if constexpr (has_bravo_asym_form<Any>(kWords)) {
@@ -92,7 +97,7 @@ class RwBuilder {
   // The same core under another form of BRAVO, by all of BRAVO's cases or by the least of them.
   template <template <class, class> class Core, class Over>
   void add_form(const std::string& name) {
-    constexpr Traits traits = kTraits<Core, Spin>.briefly();
+    constexpr Traits traits = kTraits<Core, Spin>.briefly().under_bravo();
     add_bravo<Core, Spin, Over>(name + "/spin", traits);
     add_bravo_forks(name + "/spin", traits, first<ContractLock<Core, Spin, Over>>());
     add_each_bravo<Core, Park, Over>(name + "/park");
@@ -134,8 +139,9 @@ class RwBuilder {
     constexpr Traits traits = kTraits<Core, Wait>;
     add_all(name, traits, first<CoreLock<Core, Wait>>(), first<Contract>(), second<Contract>());
     if constexpr (kBravo) {
-      add_bravo<Core, Wait, UnderBravo>("bravo-" + name, traits);
-      add_bravo_forks("bravo-" + name, traits, first<ContractLock<Core, Wait, UnderBravo>>());
+      add_bravo<Core, Wait, UnderBravo>("bravo-" + name, traits.under_bravo());
+      add_bravo_forks("bravo-" + name, traits.under_bravo(),
+                      first<ContractLock<Core, Wait, UnderBravo>>());
     }
   }
   template <template <class, class> class Core, template <class> class Wait>
@@ -151,15 +157,15 @@ class RwBuilder {
   // The same BRAVO over another lock, with readers in rows.
   template <template <class, class> class Core, template <class> class Wait>
   void add_bravo_asym(const std::string& name) {
-    constexpr Traits traits = kTraits<Core, Wait>.asym();
+    constexpr Traits traits = kTraits<Core, Wait>.under_bravo(true);
     add_bravo<Core, Wait, UnderBravoAsym>(name, traits);
     add_bravo_forks(name, traits, first<ContractLock<Core, Wait, UnderBravoAsym>>());
   }
   template <template <class, class> class Core, template <class> class Wait, class Over>
   void add_each_bravo(const std::string& name) {
-    constexpr Traits traits = kTraits<Core, Wait>;
     constexpr bool kIsAsym = std::same_as<Over, UnderBravoAsym>;
-    add_each_bravo(name, kIsAsym ? traits.asym() : traits, first<ContractLock<Core, Wait, Over>>());
+    add_each(name, kTraits<Core, Wait>.under_bravo(kIsAsym),
+             first<ContractLock<Core, Wait, Over>>());
   }
 
   // All cases of a core, and of the lock with its contract.
@@ -170,21 +176,17 @@ class RwBuilder {
                 LockUnderTest& contract);
   // The least that a lock and a wait policy need.
   void add_each(const std::string& name, const Traits& traits, LockUnderTest& contract);
-  void add_each_bravo(const std::string& name, const Traits& traits, LockUnderTest& bravo);
   void add_bravo(const std::string& name, const Traits& traits, LockUnderTest& bravo,
                  LockUnderTest& second);
   void add_bravo_forks(const std::string& name, const Traits& traits, LockUnderTest& bravo);
 
   // These are about the lock that `traits_` describes.
   void add_give_ups(const std::string& lock_name, LockUnderTest& lock);
-  void add_patience(const std::string& name, LockUnderTest& lock, bool biased,
-                    LockUnderTest* second);
+  void add_patience(const std::string& name, LockUnderTest& lock, LockUnderTest* second);
   void add_rationed(const std::string& name, LockUnderTest& core);
   void add_wound(const std::string& name, LockUnderTest& core);
-  Case& add_oldest(const std::string& name, LockUnderTest& core);
   Case& make_patient(Case& c) const;
   Case& add_case(const std::string& lock_name, LockUnderTest& lock, const Script& s);
-  Case& add_biased(const std::string& lock_name, LockUnderTest& lock, const Script& s);
   Bounds quick_bounds(const std::string& lock_name, const Script& s) const;
 
   Traits traits_;

@@ -60,8 +60,6 @@ constexpr Bounds kSwitches{2, 0, 0, 1};
 // The same, where deadlines pass only when nobody can go on.
 inline constexpr Bounds kSwitchesInTime{2, 0, 0, 0};
 constexpr Bounds kSmallRationed{2, 1, 0, 1};
-constexpr Bounds kOldestBounds{3, 0, 0, 2};
-constexpr Bounds kOldestQuick{2, 0, 0, 1};
 constexpr Bounds kTwoHandOffsBounds{2, 2, 0, 0};
 constexpr Bounds kTwoHandOffsQuick{1, 2, 0, 0};
 // Four threads, or two that do much.

@@ -14,6 +14,7 @@ namespace {
 volatile std::sig_atomic_t seen = 0;
 
 TEST(Signals, WaitUntilTheStretchIsOver) {
+  seen = 0;
   struct sigaction action {};
   action.sa_handler = [](int) { seen = seen + 1; };
   for (const int signal : {SIGUSR1, SIGALRM, SIGRTMIN})

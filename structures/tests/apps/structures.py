@@ -37,14 +37,10 @@ PROGRAMS = {
     "address_space --threads 3 --workload wr": ("fault", "change"),
     "bonsai --threads 3 --updates 0.5": ("find", "update"),
     "bonsai --threads 3 --updates 0.5 --structure rotations --regions 50": ("find", "update"),
-    "bonsai --threads 3 --updates 0.5 --structure map": ("find", "update"),
-    "bonsai --threads 3 --updates 0.5 --structure map-mutex": ("find", "update"),
-    "bonsai --threads 3 --updates 0.5 --structure ranges": ("find", "update"),
     "bonsai --threads 3 --updates 0 --structure nodes": ("find",),
-    "bonsai --threads 3 --updates 0.5 --structure citrus": ("find", "update"),
-    "bonsai --threads 3 --updates 0.5 --structure path-memb": ("find", "update"),
-    "bonsai --threads 3 --updates 0.5 --structure path-qsbr": ("find", "update"),
-    "bonsai --threads 3 --updates 0.5 --structure plain-memb": ("find", "update"),
+} | {
+    f"bonsai --threads 3 --updates 0.5 --structure {structure}": ("find", "update")
+    for structure in ("map", "map-mutex", "ranges", "citrus", "path-memb", "path-qsbr", "plain-memb")
 }
 
 
