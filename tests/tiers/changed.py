@@ -15,7 +15,7 @@ from imports import Modules, is_cpp
 from state import git
 
 # CPU seconds for the entries, and for compiling what they run: if something compiled changed, if not, for documents.
-BUDGET, BUDGET_OF_PYTHON, BUDGET_OF_DOCUMENTS = 200.0, 100.0, 20.0
+BUDGET, BUDGET_OF_PYTHON, BUDGET_OF_DOCUMENTS = 150.0, 100.0, 20.0
 OTHERS = 0.2  # of that at most for what only runs the library in which a lock has changed
 COMPILING = 3.0  # CPU seconds of a unit
 MOST_TRIED = 2  # locks
@@ -146,6 +146,7 @@ def reached(entries: list[Entry], changed: list[str], graph: Graph, modules: Mod
         parts = changes.parts_of(targets)
         if entry.kind == "pytest" and not parts:
             targets = [name for name in targets if not (graph.build / name).exists()]  # it takes what is there
+        targets = [name for name in targets if name in graph.of_test]
         found.targets[entry.name] = targets
         found.units[entry.name] = graph.objects_of(targets) & changes.dirty
         locks, named = classes_of(parts) if parts else None, lock_in(entry.own_name, known)

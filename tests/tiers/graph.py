@@ -24,6 +24,7 @@ class Graph:
         self.programs: dict[str, str] = {}  # what the build calls each of these, by the file's name
         self._read_includes()
         self._query(self.outputs)
+        self.of_test = self.made_for(["all", "tests"])  # what `./run.sh test` builds
 
     def _ninja(self, *words: str) -> list[str]:
         command = ["ninja", "-C", str(self.build), "-t", *words]
@@ -92,18 +93,18 @@ class Graph:
                 found[part] = made
         return found
 
-    def objects_of(self, targets: Iterable[str]) -> set[str]:
-        """The objects that these are made of."""
-        found, seen, left = set(), set(), list(targets)
+    def made_for(self, targets: Iterable[str]) -> set[str]:
+        """These, and all that they are made of."""
+        seen, left = set(), list(targets)
         while left:
             one = left.pop()
-            if one in seen:
-                continue
-            seen.add(one)
-            if one.endswith(".o"):
-                found.add(one)
-            left.extend(self.inputs.get(one, ()))
-        return found
+            if one not in seen:
+                seen.add(one)
+                left.extend(self.inputs.get(one, ()))
+        return seen
+
+    def objects_of(self, targets: Iterable[str]) -> set[str]:
+        return {name for name in self.made_for(targets) if name.endswith(".o")}
 
 
 def classes_of(parts: set[str]) -> set[tuple[str, str]] | None:

@@ -172,11 +172,13 @@ class FakeGraph(graph.Graph):
             unit.format("PfT"): common | {f"{root}/src/locks/rw/pf-t.h"},
             "config.cpp.o": {f"{root}/src/config/config.h"},
             "own.cpp.o": {f"{root}/tests/x/own.h"},
+            "slow.cpp.o": {f"{root}/tests/x/own.h"},
         }
-        self.inputs = {"liblockswap.so": list(self.includes)[:3], "own": ["own.cpp.o"]}
+        self.inputs = {"liblockswap.so": list(self.includes)[:3], "own": ["own.cpp.o"], "slow": ["slow.cpp.o"]}
         self.outputs = {*self.includes, *self.inputs}
-        self.linked = {"liblockswap.so", "own"}
-        self.programs = {"own": "own", "liblockswap.so": "liblockswap.so"}
+        self.linked = {"liblockswap.so", "own", "slow"}
+        self.programs = {name: name for name in self.linked}
+        self.of_test = self.made_for(["liblockswap.so", "own"])
 
     def _query(self, targets) -> None:
         pass
@@ -192,7 +194,7 @@ LISTS = {
 def tree(tmp_path: Path) -> Path:
     texts = {f"src/registry/{kind}_list.def": text for kind, text in LISTS.items()}
     texts |= {
-        "tests/x/test_own.py": 'import helper\nPROGRAM = "own"\nTABLE = "docs/table.md"\n',
+        "tests/x/test_own.py": 'import helper\nPROGRAMS = ["own", "slow"]\nTABLE = "docs/table.md"\n',
         "tests/x/helper.py": "from lockswap.base import stats\n",
         "tests/x/test_other.py": "import os\n",
         "tests/x/script.py": "from lockswap.base.stats import total\n",
@@ -246,6 +248,10 @@ def test_a_header_of_both_locks_reaches_both(tree):
 
 def test_a_programs_own_header_reaches_its_tests(tree):
     assert names(reached(tree, "tests/x/own.h").first) == ["x/own", "tests/x/test_own.py"]
+
+
+def test_a_program_for_the_full_tier_is_not_built_for_a_file_that_names_it(tree):
+    assert reached(tree, "tests/x/own.h").targets["pytest:tests/x/test_own.py"] == ["own"]
 
 
 def test_a_module_reaches_what_imports_it_and_what_imports_that(tree):

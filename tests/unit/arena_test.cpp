@@ -13,7 +13,6 @@
 
 #include "asleep.h"
 #include "each_step.h"
-#include "platform/libc_watch.h"
 
 namespace lockswap {
 namespace {
@@ -26,10 +25,7 @@ using Nodes = Arena<TestNode>;
 
 class ArenaTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    ThreadExit::prepare(&watched_by_libc);
-    Nodes::prepare();
-  }
+  static void SetUpTestSuite() { Nodes::prepare(); }
 };
 
 TEST_F(ArenaTest, NodesAreDistinctAndHaveHandlesThatAreNotZero) {

@@ -21,7 +21,6 @@
 #include "locks/rw/rlu.h"
 #include "locks/rw/unbiased.h"
 #include "membarrier_filter.h"
-#include "platform/libc_watch.h"
 #include "platform/native.h"
 #include "posix/rw_contract.h"
 #include "readers/row_slots.h"
@@ -242,7 +241,6 @@ bool guards_its_data() {
 }
 
 TEST_F(BarrierTest, LocksSurviveAFilterThatComesLater) {
-  ThreadExit::prepare(&watched_by_libc);
   ASSERT_TRUE(OfRlu::prepare() && OfBravo::prepare());
   EXPECT_EQ(in_child(guards_its_data<OfRlu>), 0);
   EXPECT_EQ(in_child(guards_its_data<OfBravo>), 0);
@@ -250,7 +248,6 @@ TEST_F(BarrierTest, LocksSurviveAFilterThatComesLater) {
 
 // A fast reader of before the fork is still there after it, and leaves by its own thread's row.
 TEST_F(BarrierTest, AForkedChildKeepsAFastHold) {
-  ThreadExit::prepare(&watched_by_libc);
   ASSERT_TRUE(OfBravo::prepare());
   OfBravo::Frame lock;
   OfBravo::adopt(lock);

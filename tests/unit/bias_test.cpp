@@ -12,7 +12,6 @@
 #include "locks/rw/bravo.h"
 #include "locks/rw/eventual.h"
 #include "locks/rw/pf-t.h"
-#include "platform/libc_watch.h"
 #include "platform/native.h"
 #include "posix/rw_contract.h"
 #include "wait/park.h"
@@ -41,7 +40,6 @@ struct Bias : testing::Test {
   Bias() {
     static constinit ReadersTable<Native>::Slot slots[64] __attribute__((aligned(64)));
     Native::global<ReadersTable<Native>>() = {slots, 63, 9};
-    ThreadExit::prepare(&watched_by_libc);
     prepare_scan();
     Contract::prepare();
     Contract::adopt(frame);

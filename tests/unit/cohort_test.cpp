@@ -13,9 +13,7 @@
 #include "asleep.h"
 #include "locks/common/cohorting.h"
 #include "locks/mutex/ticket.h"
-#include "platform/libc_watch.h"
 #include "platform/native.h"
-#include "platform/process.h"
 #include "wait/park.h"
 #include "wait/yield.h"
 
@@ -129,17 +127,12 @@ TEST(CohortMutex, WithoutANode) {
 }
 
 template <class W>
-class CohortRwTest : public testing::Test {
- protected:
-  // As at the library's start: a process without a stamp takes a zeroed lock for one of its own.
-  static void SetUpTestSuite() { Process::stamp(); }
-};
+class CohortRwTest : public testing::Test {};
 TYPED_TEST_SUITE(CohortRwTest, WaitPolicies);
 
 // Writers that never rest keep kPresent set among themselves. If readers had no turn, this would
 // not end.
 TYPED_TEST(CohortRwTest, ReadersGetInBesideWritersThatNeverRest) {
-  ThreadExit::prepare(&watched_by_libc);
   Native::set_pretence({2, 4, 1});
   ASSERT_TRUE((CohortRw<Native, TypeParam>::prepare()));
   CohortRw<Native, TypeParam> lock;
@@ -205,8 +198,6 @@ int writers_in_a_row() {
   return seen;
 }
 TEST(CohortRwTurns, ComeAfterSoManyWriters) {
-  ThreadExit::prepare(&watched_by_libc);
-  Process::stamp();
   Native::set_pretence({2, 4, 1});
   using W = Park<Native>;
   ASSERT_TRUE((CohortRw<Native, W>::prepare()));
@@ -268,7 +259,6 @@ bool loses_patience() {
 }
 
 TYPED_TEST(CohortRwTest, WhoGoesFirst) {
-  ThreadExit::prepare(&watched_by_libc);
   Native::set_pretence({2, 4, 1});
   ASSERT_TRUE((CohortRw<Native, TypeParam>::prepare()));
   // The writer has come, at the latest, when a read is not let in: that loop ends.

@@ -9,7 +9,6 @@
 #include "locks/rw/bravo.h"
 #include "locks/rw/pf-t.h"
 #include "locks/rw/unbiased.h"
-#include "platform/libc_watch.h"
 #include "platform/native.h"
 #include "posix/rw_contract.h"
 #include "wait/park.h"
@@ -43,7 +42,6 @@ struct Limits : testing::Test {
   Limits() {
     static constinit ReadersTable<Native>::Slot slots[64] __attribute__((aligned(64)));
     Native::global<ReadersTable<Native>>() = {slots, 63, 9};
-    ThreadExit::prepare(&watched_by_libc);
     prepare_scan();
     Contract::prepare();
     Contract::adopt(frame);

@@ -9,7 +9,6 @@
 #include "locks/mutex/clh.h"
 #include "locks/mutex/mcs.h"
 #include "platform/arena.h"
-#include "platform/libc_watch.h"
 #include "platform/native.h"
 #include "wait/park.h"
 
@@ -30,7 +29,6 @@ Deadline soon() {
 // Threads that come back again and again while another holds the lock.
 template <class Lock, class Node>
 std::uint64_t after_many_time_outs() {
-  ThreadExit::prepare(&watched_by_libc);
   EXPECT_TRUE(Lock::prepare());
   constexpr int kThreads = 4, kTimeOuts = 500;
   Lock lock;
@@ -81,7 +79,6 @@ struct Scripted {
 // The last of the queue gives up behind one that has: the lock ends with their nodes.
 TEST(MutexNodes, ThoseOfALockThatEndsAreGivenBack) {
   using Lock = Clh<Native, Scripted>;
-  ThreadExit::prepare(&watched_by_libc);
   ASSERT_TRUE(Lock::prepare());
   const std::uint64_t before = Arena<ClhNode<Native>>::given_out();
   for (int i = 0; i < 200; ++i) {

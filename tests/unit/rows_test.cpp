@@ -14,7 +14,6 @@
 #include "locks/common/events.h"
 #include "locks/rw/rlu.h"
 #include "locks/rw/unbiased.h"
-#include "platform/libc_watch.h"
 #include "platform/native.h"
 #include "posix/rw_contract.h"
 #include "wait/park.h"
@@ -57,10 +56,7 @@ struct Lock {
 
 class RowsTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    ThreadExit::prepare(&watched_by_libc);
-    ASSERT_TRUE(Contract::prepare());
-  }
+  static void SetUpTestSuite() { ASSERT_TRUE(Contract::prepare()); }
 };
 
 TEST_F(RowsTest, ASectionNamesItsDomainAndNoOther) {
