@@ -15,8 +15,7 @@ int address_space_test::Mode::run_program(int argc, char** argv) {
   if (argc < 3) return 2;
   const unsigned seed = argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 1;
   for (const Mode* mode = first_; mode != nullptr; mode = mode->next_) {
-    if (std::strcmp(argv[1], mode->name_) == 0)
-      return mode->run_(std::atof(argv[2]), seed) ? 0 : 1;
+    if (std::strcmp(argv[1], mode->name_) == 0) return mode->run_(std::atof(argv[2]), seed) ? 0 : 1;
   }
   return 2;
 }
