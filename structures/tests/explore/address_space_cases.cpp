@@ -162,7 +162,8 @@ enum class Extra : std::uint8_t { none, kept, large, stacks, prepared };
 // A stack has three pages at most, and leaves one below it free.
 constexpr std::uint64_t kStackMost = 3, kStackGap = 1;
 
-// The engine of a case, its child, its file and the threads' hands, whatever machine and design they have.
+// The engine of a case, its child, its file and the threads' hands, whatever machine and design
+// they have.
 class Engines {
  public:
   virtual ~Engines() = default;

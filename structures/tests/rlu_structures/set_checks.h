@@ -23,8 +23,8 @@ std::vector<Key> keys_of(S& set) {
   return keys;
 }
 
-// A set of any type, so that the checks are compiled once for all of them. The functions are those of set.h; what a set
-// does not have does nothing.
+// A set of any type, so that the checks are compiled once for all of them. The functions are those
+// of set.h; those that a set lacks do nothing.
 class AnySet {
  public:
   virtual ~AnySet() = default;
