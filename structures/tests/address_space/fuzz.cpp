@@ -1,22 +1,20 @@
 // Random operations of one thread: the engine, with each design, beside the sequential model; forks
 // of it, too. After each operation the answers agree; after each of the others, the regions.
 //
-//   address_space_fuzz OPERATIONS [SEED]
+//   fuzz OPERATIONS [SEED]    for each design
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <memory>
 #include <random>
 
 #include "address_space/designs.h"
-#include "address_space/native.h"
 #include "model.h"
+#include "modes.h"
+#include "seen_ranges.h"
 
+namespace address_space_test {
 namespace {
 
-using namespace address_space_test;
-using M = NativeMachine;
 constexpr std::uint64_t kHeap = 60;
 constexpr std::uint64_t kStack = 24, kGap = 3;
 constexpr std::uint64_t kFar = 1 << 20;  // in tables of its own
@@ -156,11 +154,8 @@ class Family {
   std::vector<Member> members_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  const int operations = argc > 1 ? std::atoi(argv[1]) : 20000;
-  const unsigned seed = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
+bool fuzz(double times, unsigned seed) {
+  const int operations = static_cast<int>(times);
   bool good = true;
 #define DESIGN(name, Class)                                              \
   good = Family<Class>().run(name, operations, seed, false) && good;     \
@@ -168,8 +163,9 @@ int main(int argc, char** argv) try {
   good = Family<Class>().run(name, operations / 4, seed + 1, false, true) && good;
 #include "address_space/designs.def"
 #undef DESIGN
-  return good ? 0 : 1;
-} catch (const std::exception& e) {
-  std::fprintf(stderr, "%s\n", e.what());
-  return 1;
+  return good;
 }
+const Mode kFuzz("fuzz", fuzz);
+
+}  // namespace
+}  // namespace address_space_test

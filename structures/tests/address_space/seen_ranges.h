@@ -6,6 +6,7 @@
 
 #include "address_space/native.h"
 #include "platform/native.h"
+#include "platform/sanitizer.h"
 #include "range/list.h"
 #include "range/stages.h"
 #include "range/tree.h"
@@ -40,5 +41,12 @@ struct SeenRanges : lockswap::address_space::NativeMachine {
     void* node_;
   };
 };
+
+// The machine of the tests' spaces.
+#if defined(LOCKSWAP_TSAN) || defined(LOCKSWAP_ASAN)
+using M = SeenRanges;
+#else
+using M = lockswap::address_space::NativeMachine;
+#endif
 
 }  // namespace address_space_test

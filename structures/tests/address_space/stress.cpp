@@ -2,31 +2,22 @@
 // unmaps beside its neighbours' in the same tables, so what it must find there is known; all read
 // and unmap a part that they share, in which a page holds 0 or what was last written there.
 //
-//   address_space_stress SECONDS    for each design
+//   stress SECONDS    for each design
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "address_space/designs.h"
-#include "address_space/native.h"
 #include "model.h"
-#include "platform/libc_watch.h"
-#include "platform/sanitizer.h"
+#include "modes.h"
 #include "seen_ranges.h"
 
+namespace address_space_test {
 namespace {
 
-using namespace address_space_test;
-#if defined(LOCKSWAP_TSAN) || defined(LOCKSWAP_ASAN)
-using M = SeenRanges;  // in the library's range locks ThreadSanitizer would see no order
-#else
-using M = NativeMachine;
-#endif
 constexpr int kThreads = 3;
 constexpr std::uint64_t kCommon = 2553;  // across two leaves
 
@@ -34,7 +25,7 @@ constexpr std::uint64_t kCommon = 2553;  // across two leaves
 enum class Extra : std::uint8_t { none, large, kept };
 
 template <template <class> class Design>
-bool stress(const char* name, double seconds, Extra extra) {
+bool stress_design(const char* name, double seconds, Extra extra) {
   const bool large = extra == Extra::large;
   using Engine = Space<M, Design>;
   Engine engine;
@@ -111,21 +102,17 @@ bool stress(const char* name, double seconds, Extra extra) {
   return wrong == 0 && done > 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  const double seconds = argc > 1 ? std::atof(argv[1]) : 1;
+bool stress(double seconds, unsigned) {
   bool good = true;
-  // For the range locks that are built here.
-  lockswap::ThreadExit::prepare(&lockswap::watched_by_libc);
-#define DESIGN(name, Class)                                  \
-  good = stress<Class>(name, seconds, Extra::none) && good;  \
-  good = stress<Class>(name, seconds, Extra::large) && good; \
-  good = stress<Class>(name, seconds / 2, Extra::kept) && good;
+#define DESIGN(name, Class)                                         \
+  good = stress_design<Class>(name, seconds, Extra::none) && good;  \
+  good = stress_design<Class>(name, seconds, Extra::large) && good; \
+  good = stress_design<Class>(name, seconds / 2, Extra::kept) && good;
 #include "address_space/designs.def"
 #undef DESIGN
-  return good ? 0 : 1;
-} catch (const std::exception& e) {
-  std::fprintf(stderr, "%s\n", e.what());
-  return 1;
+  return good;
 }
+const Mode kStress("stress", stress);
+
+}  // namespace
+}  // namespace address_space_test

@@ -162,10 +162,96 @@ enum class Extra : std::uint8_t { none, kept, large, stacks, prepared };
 // A stack has three pages at most, and leaves one below it free.
 constexpr std::uint64_t kStackMost = 3, kStackGap = 1;
 
+// The engine of a case, its child, its file and the threads' hands, whatever machine and design
+// they have.
+class Engines {
+ public:
+  virtual ~Engines() = default;
+  // What is made is destroyed before more is made.
+  virtual void make(Extra extra, std::size_t threads, bool forks) = 0;
+  virtual void destroy() = 0;
+  // By that thread; what is done in the child has one hand.
+  virtual Result take(std::size_t thread, const Word& op) = 0;
+  virtual std::vector<Model::Run> runs() = 0;
+  virtual std::vector<Model::Run> child_runs() = 0;
+  virtual bool has_strays() = 0;  // in one of both
+  virtual bool is_prepared() = 0;
+};
+
 template <class M, template <class> class Design>
-class World {
+class EnginesOf final : public Engines {
   using Engine = Space<M, Design>;
   using Hand = typename Engine::Hand;
+
+ public:
+  void make(Extra extra, std::size_t threads, bool forks) override {
+    file_ = new (file_bytes_) File<M>(first_of(0));
+    engine_ = made(engine_bytes_);
+    if constexpr (requires { engine_->sync().index().keep_last(); }) {
+      if (extra == Extra::kept) engine_->sync().index().keep_last();
+    }
+    if (extra == Extra::large) engine_->use_large_pages();
+    if (extra == Extra::stacks) engine_->use_stacks(kStackMost, kStackGap);
+    if (extra == Extra::prepared) engine_->use_reverse_maps();
+    threads_ = threads;
+    for (std::size_t i = 0; i < threads; ++i)
+      hands_[i] = new (hand_bytes_[i]) Hand(engine_->sync());
+    child_ = nullptr;
+    if (!forks) return;
+    child_ = made(child_bytes_);
+    child_hand_ = new (child_hand_bytes_) Hand(child_->sync());
+  }
+  void destroy() override {
+    if (child_ != nullptr) {
+      child_hand_->~Hand();
+      child_->~Engine();
+    }
+    for (std::size_t i = 0; i < threads_; ++i)
+      hands_[i]->~Hand();
+    engine_->~Engine();
+    file_->~File<M>();
+  }
+  Result take(std::size_t thread, const Word& op) override {
+    if (op.in_child) return apply<Engine, M>(*child_, *child_hand_, op, &file_);
+    if (!op.forks) return apply<Engine, M>(*engine_, *hands_[thread], op, &file_);
+    engine_->fork_to(*hands_[thread], *child_);
+    return {};
+  }
+  std::vector<Model::Run> runs() override { return runs_of<Engine, M>(*engine_, &file_, 1); }
+  std::vector<Model::Run> child_runs() override { return runs_of<Engine, M>(*child_, &file_, 1); }
+  bool has_strays() override {
+    return engine_->strays() != 0 || (child_ != nullptr && child_->strays() != 0);
+  }
+  bool is_prepared() override { return engine_->unprepared() == 0; }
+
+ private:
+  static Engine* made(std::byte* bytes) {
+    auto* e = new (bytes) Engine;
+    e->begin_heap(kHeap);
+    return e;
+  }
+
+  File<M>* file_ = nullptr;
+  Engine* engine_ = nullptr;
+  Engine* child_ = nullptr;
+  Hand* child_hand_ = nullptr;
+  std::size_t threads_ = 0;
+  std::array<Hand*, kMaxThreads> hands_{};
+  alignas(File<M>) std::byte file_bytes_[sizeof(File<M>)];
+  alignas(Engine) std::byte engine_bytes_[sizeof(Engine)];
+  alignas(Engine) std::byte child_bytes_[sizeof(Engine)];
+  alignas(Hand) std::byte child_hand_bytes_[sizeof(Hand)];
+  alignas(Hand) std::byte hand_bytes_[kMaxThreads][sizeof(Hand)];
+};
+
+// Makes the engines of a case.
+using Maker = std::unique_ptr<Engines> (*)();
+template <class M, template <class> class Design>
+std::unique_ptr<Engines> engines_of() {
+  return std::make_unique<EnginesOf<M, Design>>();
+}
+
+class World {
   struct Done {
     int thread;
     std::uint8_t when;  // in its thread's time
@@ -184,7 +270,7 @@ class World {
   };
 
  public:
-  World(const Script& s, Extra extra) : extra_(extra) {
+  World(const Script& s, Extra extra, Maker engines) : engines_(engines()), extra_(extra) {
     first_ = words(s.first);
     for (const std::string& t : s.threads)
       threads_.push_back(words(t));
@@ -196,22 +282,9 @@ class World {
     done_.clear();
     models_ = {};
     if (extra_ == Extra::stacks) models_.parent.use_stacks(kStackMost, kStackGap);
-    file_ = new (file_bytes_) File<M>(first_of(0));
-    engine_ = made(engine_bytes_);
-    if constexpr (requires { engine_->sync().index().keep_last(); }) {
-      if (extra_ == Extra::kept) engine_->sync().index().keep_last();
-    }
-    if (extra_ == Extra::large) engine_->use_large_pages();
-    if (extra_ == Extra::stacks) engine_->use_stacks(kStackMost, kStackGap);
-    if (extra_ == Extra::prepared) engine_->use_reverse_maps();
-    for (std::size_t i = 0; i < threads_.size(); ++i)
-      hands_[i] = new (hand_bytes_[i]) Hand(engine_->sync());
-    if (forks_) {
-      child_ = made(child_bytes_);
-      child_hand_ = new (child_hand_bytes_) Hand(child_->sync());
-    }
+    engines_->make(extra_, threads_.size(), forks_);
     for (const Word& op : first_) {
-      if (apply<Engine, M>(*engine_, *hands_[0], op, &file_) != models_.apply(op))
+      if (engines_->take(0, op) != models_.apply(op))
         machine.fail("what comes first is wrong already");
     }
   }
@@ -221,12 +294,7 @@ class World {
       Done d{thread, 0, op, {}, {}};
       for (const Done& o : done_)
         d.before.push_back(o.when <= machine.view().clock(o.thread));
-      if (op.forks) {
-        engine_->fork_to(*hands_[me], *child_);
-      } else {
-        d.result = op.in_child ? apply<Engine, M>(*child_, *child_hand_, op, &file_)
-                               : apply<Engine, M>(*engine_, *hands_[me], op, &file_);
-      }
+      d.result = engines_->take(me, op);
       d.when = machine.view().clock(thread);
       machine.note("%llu-%llu: %d %llu", static_cast<unsigned long long>(op.start),
                    static_cast<unsigned long long>(op.end), d.result.ok,
@@ -235,31 +303,18 @@ class World {
     }
   }
   void finish() {
-    runs_ = runs_of<Engine, M>(*engine_, &file_, 1);
+    runs_ = engines_->runs();
     std::vector<bool> used(done_.size());
-    if (forks_) child_runs_ = runs_of<Engine, M>(*child_, &file_, 1);
+    if (forks_) child_runs_ = engines_->child_runs();
     if (!explained(models_, used, 0))
       machine.fail("no order of the operations gives these answers and these regions");
-    if (engine_->strays() != 0 || (forks_ && child_->strays() != 0))
-      machine.fail("an entry where no region is");
-    if (extra_ == Extra::prepared && engine_->unprepared() != 0)
+    if (engines_->has_strays()) machine.fail("an entry where no region is");
+    if (extra_ == Extra::prepared && !engines_->is_prepared())
       machine.fail("reverse maps do not know of a region that has a page");
-    if (forks_) {
-      child_hand_->~Hand();
-      child_->~Engine();
-    }
-    for (std::size_t i = 0; i < threads_.size(); ++i)
-      hands_[i]->~Hand();
-    engine_->~Engine();
-    file_->~File<M>();
+    engines_->destroy();
   }
 
  private:
-  static Engine* made(std::byte* bytes) {
-    auto* e = new (bytes) Engine;
-    e->begin_heap(kHeap);
-    return e;
-  }
   static std::vector<Word> words(const std::string& text) {
     std::vector<Word> all;
     std::istringstream in(text);
@@ -287,6 +342,7 @@ class World {
     return false;
   }
 
+  const std::unique_ptr<Engines> engines_;
   std::vector<Word> first_;
   std::vector<std::vector<Word>> threads_;
   Extra extra_;
@@ -294,16 +350,6 @@ class World {
   std::vector<Done> done_;
   std::vector<Model::Run> runs_, child_runs_;
   Models models_;
-  File<M>* file_ = nullptr;
-  Engine* engine_ = nullptr;
-  Engine* child_ = nullptr;
-  Hand* child_hand_ = nullptr;
-  std::array<Hand*, kMaxThreads> hands_{};
-  alignas(File<M>) std::byte file_bytes_[sizeof(File<M>)];
-  alignas(Engine) std::byte engine_bytes_[sizeof(Engine)];
-  alignas(Engine) std::byte child_bytes_[sizeof(Engine)];
-  alignas(Hand) std::byte child_hand_bytes_[sizeof(Hand)];
-  alignas(Hand) std::byte hand_bytes_[kMaxThreads][sizeof(Hand)];
 };
 
 // For all designs; two levels.
@@ -442,15 +488,15 @@ const Script kSmallLargeForks[] = {
     {"large-fork-split", "m0-2rw W1", {"F cu0-1 cR1", "W1"}},
 };
 
-template <class M, template <class> class Design>
-void add_case(Cases& cases, const char* design, const Script& s, Extra extra = Extra::none) {
+void add_case(Cases& cases, const char* design, Maker engines, const Script& s,
+              Extra extra = Extra::none) {
   Case c;
   c.name = std::string("address-space/") + design + '/' + s.name;
   c.threads = s.threads;
   c.bounds = {2, 1, 0, 0};
   c.quick_bounds = {1, 1, 0, 0};
-  c.other = [&s, extra] {
-    const auto world = std::make_shared<World<M, Design>>(s, extra);
+  c.other = [&s, extra, engines] {
+    const auto world = std::make_shared<World>(s, extra, engines);
     Scenario scenario;
     scenario.threads = static_cast<int>(s.threads.size());
     scenario.setup = [world] { world->setup(); };
@@ -465,34 +511,34 @@ template <template <class> class Design>
 void add_design(Cases& cases, const char* design) {
   using Wide = ToyMachine<3>;
   for (const Script& s : kScripts)
-    add_case<ToyMachine<2>, Design>(cases, design, s);
+    add_case(cases, design, engines_of<ToyMachine<2>, Design>, s);
   for (const Script& s : kForkScripts)
-    add_case<ToyMachine<1>, Design>(cases, design, s);
+    add_case(cases, design, engines_of<ToyMachine<1>, Design>, s);
   using Flat = ToyMachine<2>;
   constexpr bool kHasBonsai = std::is_same_v<typename Design<Flat>::Index, RcuIndex<Flat>>;
   using Fixed = std::conditional_t<kHasBonsai, FixedBounds, Flat>;  // or some have too many atoms
-  add_case<Fixed, Design>(cases, design, kHasBonsai ? kSmallForkFills : kForkFills);
+  add_case(cases, design, engines_of<Fixed, Design>, kHasBonsai ? kSmallForkFills : kForkFills);
   for (const Script& s : kStackScripts)
-    add_case<Fixed, Design>(cases, design, s, Extra::stacks);
+    add_case(cases, design, engines_of<Fixed, Design>, s, Extra::stacks);
   for (const Script& s : kPreparedScripts)
-    add_case<Fixed, Design>(cases, design, s, Extra::prepared);
+    add_case(cases, design, engines_of<Fixed, Design>, s, Extra::prepared);
   for (const Script& s : kThreeScripts)
-    add_case<Flat, Design>(cases, design, s);
-  add_case<Wide, Design>(cases, design, kDirectory);
+    add_case(cases, design, engines_of<Flat, Design>, s);
+  add_case(cases, design, engines_of<Wide, Design>, kDirectory);
   for (const Script& s : kLargeScripts)
-    add_case<Flat, Design>(cases, design, s, Extra::large);
+    add_case(cases, design, engines_of<Flat, Design>, s, Extra::large);
   for (const Script& s : kHasBonsai ? kSmallLargeForks : kLargeForks)
-    add_case<Fixed, Design>(cases, design, s, Extra::large);
+    add_case(cases, design, engines_of<Fixed, Design>, s, Extra::large);
   if constexpr (Design<Wide>::kInPlace) {
     for (const Script& s : kInPlaceScripts)
-      add_case<Wide, Design>(cases, design, s);
+      add_case(cases, design, engines_of<Wide, Design>, s);
     for (const Script& s : kThreeInPlaceScripts)
-      add_case<Wide, Design>(cases, design, s);
+      add_case(cases, design, engines_of<Wide, Design>, s);
     for (const Script& s : kLargePartsScripts)
-      add_case<Wide, Design>(cases, design, s, Extra::large);
-    add_case<ToyMachine<2, 2>, Design>(cases, design, kLargeCut, Extra::large);
+      add_case(cases, design, engines_of<Wide, Design>, s, Extra::large);
+    add_case(cases, design, engines_of<ToyMachine<2, 2>, Design>, kLargeCut, Extra::large);
     for (const Script& s : kKeptScripts)
-      add_case<ToyMachine<2>, Design>(cases, design, s, Extra::kept);
+      add_case(cases, design, engines_of<ToyMachine<2>, Design>, s, Extra::kept);
   }
 }
 

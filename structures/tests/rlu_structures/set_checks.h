@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <barrier>
+#include <functional>
 #include <gtest/gtest.h>
 #include <random>
 #include <set>
@@ -22,11 +23,56 @@ std::vector<Key> keys_of(S& set) {
   return keys;
 }
 
+// A set of any type, so that the checks are compiled once for all of them. The functions are those
+// of set.h; those that a set lacks do nothing.
+class AnySet {
+ public:
+  virtual ~AnySet() = default;
+  virtual bool contains(Key key) = 0;
+  virtual bool insert(Key key) = 0;
+  virtual bool remove(Key key) = 0;
+  virtual std::vector<Key> keys() = 0;
+  virtual bool has_two_ways() const = 0;
+  virtual bool contains_from_end(Key key) = 0;
+  virtual std::vector<Key> keys_from_end() = 0;
+  virtual void resize(std::size_t buckets) = 0;
+  virtual void attach() = 0;
+  virtual void flush() = 0;
+  virtual void wait(const std::function<void()>& wait) = 0;  // of an attached thread
+};
+
 template <SharedSet S>
-void expect_set(std::size_t buckets, unsigned seed) {
-  S set(buckets);
+class SetOf final : public AnySet {
+ public:
+  explicit SetOf(std::size_t buckets) : set_(buckets) {}
+  bool contains(Key key) override { return set_.contains(key); }
+  bool insert(Key key) override { return set_.insert(key); }
+  bool remove(Key key) override { return set_.remove(key); }
+  std::vector<Key> keys() override { return keys_of(set_); }
+  bool has_two_ways() const override { return TwoWaySet<S>; }
+  bool contains_from_end(Key key) override {
+    if constexpr (TwoWaySet<S>) return set_.contains_from_end(key);
+    return false;
+  }
+  std::vector<Key> keys_from_end() override {
+    std::vector<Key> keys;
+    if constexpr (TwoWaySet<S>) set_.for_each_from_end([&](Key key) { keys.push_back(key); });
+    return keys;
+  }
+  void resize(std::size_t buckets) override {
+    if constexpr (ResizableSet<S>) set_.resize(buckets);
+  }
+  void attach() override { S::attach(); }
+  void flush() override { S::flush(); }
+  void wait(const std::function<void()>& wait) override { wait_in<S>(wait); }
+
+ private:
+  S set_;
+};
+
+inline void expect_set(AnySet& set, std::size_t buckets, unsigned seed) {
   std::thread([&] {
-    S::attach();
+    set.attach();
     std::set<Key> model;
     std::mt19937 random(seed);
     for (int i = 0; i < 10'000; ++i) {
@@ -40,35 +86,34 @@ void expect_set(std::size_t buckets, unsigned seed) {
           break;
         default:
           ASSERT_EQ(set.contains(key), model.contains(key)) << key;
-          if constexpr (TwoWaySet<S>) {
+          if (set.has_two_ways()) {
             ASSERT_EQ(set.contains_from_end(key), model.contains(key)) << key;
           }
       }
-      if constexpr (ResizableSet<S>) {
-        if (i % 512 == 0) set.resize(std::size_t{1} << random() % 7);
-      }
+      if (i % 512 == 0) set.resize(std::size_t{1} << random() % 7);
     }
-    std::vector<Key> keys = keys_of(set);
+    std::vector<Key> keys = set.keys();
     if (buckets > 1) std::sort(keys.begin(), keys.end());
     EXPECT_EQ(keys, std::vector<Key>(model.begin(), model.end()));
-    if constexpr (TwoWaySet<S>) {
-      std::vector<Key> back;
-      set.for_each_from_end([&](Key key) { back.push_back(key); });
-      EXPECT_EQ(back, std::vector<Key>(model.rbegin(), model.rend()));
+    if (set.has_two_ways()) {
+      EXPECT_EQ(set.keys_from_end(), std::vector<Key>(model.rbegin(), model.rend()));
     }
   }).join();
-  S::flush();
+  set.flush();
+}
+template <SharedSet S>
+void expect_set(std::size_t buckets, unsigned seed) {
+  SetOf<S> set(buckets);
+  expect_set(set, buckets, seed);
 }
 
 // `by_time`: each operation takes effect between its begin and its end. Else only each thread's own
 // order is kept, until a round ends, when all is flushed.
-template <SharedSet S>
-void expect_history(std::size_t buckets, int rounds, bool by_time) {
+inline void expect_history(AnySet& set, int rounds, bool by_time) {
   constexpr int kThreads = 4;
   constexpr Key kKeys = 4;
   constexpr int kOperations = 6;  // a thread, a round
   static_assert(kThreads * kOperations + 1 <= 32, "what KeyHistory takes");
-  S set(buckets);
   std::atomic<std::uint64_t> clock{0};
   struct Done {
     Key key;
@@ -105,7 +150,7 @@ void expect_history(std::size_t buckets, int rounds, bool by_time) {
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      S::attach();
+      set.attach();
       std::mt19937 random(static_cast<unsigned>(t) + 7);
       auto& mine = done[static_cast<std::size_t>(t)];
       for (int round = 0; round < rounds; ++round) {
@@ -119,19 +164,24 @@ void expect_history(std::size_t buckets, int rounds, bool by_time) {
           mine.push_back({key, {call, result, began, clock.fetch_add(1)}});
           if (random() % 4 == 0) std::this_thread::yield();
         }
-        wait_in<S>([&] { flushed.arrive_and_wait(); });
+        set.wait([&] { flushed.arrive_and_wait(); });
         if (t == 0) {
-          if (!by_time) S::flush();
+          if (!by_time) set.flush();
           for (Key key = 0; key < kKeys; ++key)
             now[key] = set.contains(key);
         }
-        wait_in<S>([&] { turn.arrive_and_wait(); });
+        set.wait([&] { turn.arrive_and_wait(); });
       }
     });
   }
   for (auto& t : threads)
     t.join();
   EXPECT_EQ(wrong, 0);
+}
+template <SharedSet S>
+void expect_history(std::size_t buckets, int rounds, bool by_time) {
+  SetOf<S> set(buckets);
+  expect_history(set, rounds, by_time);
 }
 
 }  // namespace bench

@@ -1,22 +1,21 @@
 // Random traces, replayed by their threads in each design: what waits for what is enough for the
 // check that follows each replay, and the replay has no race of its own.
 //
-//   address_space_trace_stress SECONDS [SEED]    for each design
+//   replays SECONDS [SEED]    for each design
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <random>
 #include <string>
-#include <string_view>
 
 #include "address_space/designs.h"
 #include "address_space/replay.h"
 #include "address_space/trace.h"
+#include "modes.h"
+#include "seen_ranges.h"
 #include "written_file.h"
 
+namespace bench {
 namespace {
 
-using namespace bench;
 using namespace lockswap::address_space;
 constexpr unsigned kThreads = 4;
 constexpr std::uint64_t kPages = 96;
@@ -83,15 +82,8 @@ std::string random_trace(std::mt19937& random) {
 }
 
 template <template <class> class Design>
-bool stress(const char* name, double seconds, unsigned seed) {
-#ifdef __SANITIZE_THREAD__
-  // The library's range locks are not built for ThreadSanitizer, which would see no order in them.
-  if (std::string_view(name).starts_with("list") || std::string_view(name).starts_with("tree")) {
-    std::printf("%s: not under ThreadSanitizer\n", name);
-    return true;
-  }
-#endif
-  using Engine = Space<NativeMachine, Design>;
+bool replay_in(const char* name, double seconds, unsigned seed) {
+  using Engine = Space<address_space_test::M, Design>;
   std::mt19937 random(seed);
   std::uint64_t traces = 0;
   std::uint64_t rounds = 0;
@@ -112,22 +104,14 @@ bool stress(const char* name, double seconds, unsigned seed) {
   return ordered > 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const double seconds = argc > 1 ? std::atof(argv[1]) : 1;
-  const unsigned seed = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
+bool replays(double seconds, unsigned seed) {
   bool good = true;
-  try {
-#define DESIGN(name, Class) good = stress<Class>(name, seconds, seed) && good;
+#define DESIGN(name, Class) good = replay_in<Class>(name, seconds, seed) && good;
 #include "address_space/designs.def"
 #undef DESIGN
-  } catch (const TraceError& error) {
-    std::fprintf(stderr, "%s\n", error.what.c_str());
-    return 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-  return good ? 0 : 1;
+  return good;
 }
+const address_space_test::Mode kReplays("replays", replays);
+
+}  // namespace
+}  // namespace bench

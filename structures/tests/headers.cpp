@@ -1,0 +1,1 @@
+// Empty: CMake needs a source to precompile the headers that the unit tests include.
