@@ -9,8 +9,8 @@
 namespace lockswap {
 namespace {
 
-// As at the library's start. Threads that ask before that aren't watched, and a process without a stamp takes a zeroed
-// lock for one of its own.
+// As at the library's start. Threads that ask before that aren't watched, and a process without a
+// stamp takes a zeroed lock for one of its own.
 class Preparation final : public testing::Environment {
   void SetUp() override {
     ThreadExit::prepare(&watched_by_libc);
