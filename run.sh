@@ -23,7 +23,7 @@ Use it:
 
 Test it:
   ./run.sh test         Build, lint, and run the tests that cover every lock and every part.
-                        It takes less than 18 minutes on two free cores.
+                        It takes less than 20 minutes on two free cores.
   ./run.sh test --changed [BASE]
                         Test what your changes can affect for a few minutes, and say how long all of it would take.
                         BASE is the commit to compare with. Default: where this branch left main.

@@ -10,7 +10,7 @@ static inline int is_asleep(int tid) {
   char path[64], state = 0;
   snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
   FILE* const file = fopen(path, "re");
-  if (file == NULL) return 0;
+  if (!file) return 0;
   if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1) state = 0;
   fclose(file);
   return state == 'S';

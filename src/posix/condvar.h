@@ -91,6 +91,7 @@ class Condvar {
     Exit exit;
     bool is_awake = false;
     if (unlocked) {
+      // NOLINTNEXTLINE(bugprone-branch-clone): the explorer has one type for both.
       exit = has_company ? wait_in_list<typename P::BriefSpins>(node, sleep, deadline, o, is_awake)
                          : wait_in_list<typename P::EventSpins>(node, sleep, deadline, o, is_awake);
     } else {

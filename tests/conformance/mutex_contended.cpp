@@ -300,7 +300,7 @@ TEST(MutexFork, BytesThatAnotherProcessLeft) {
                 waiter.wait_until_asleep();
                 for (int i = 0; i < (k.type == PTHREAD_MUTEX_RECURSIVE ? 3 : 1); ++i)
                   if (pthread_mutex_lock(m) != 0) return 1;
-                std::memcpy(file, m, sizeof *file);
+                std::memcpy(file, m, sizeof(pthread_mutex_t));
                 _exit(0);
               }));
     pthread_mutex_t m;
@@ -315,7 +315,7 @@ TEST(MutexFork, BytesThatAnotherProcessLeft) {
     });
     ASSERT_RC(0, pthread_mutex_destroy(&m));
   }
-  munmap(file, sizeof *file);
+  munmap(file, sizeof(pthread_mutex_t));
 }
 
 // POSIX leaves open what a private mutex does in shared memory. The child's calls must not take

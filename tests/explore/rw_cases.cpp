@@ -117,12 +117,12 @@ void RwBuilder::add_give_ups(const std::string& lock_name, LockUnderTest& lock) 
   between.gives_back_nodes = true;
 }
 
-void RwBuilder::add_each(const std::string& name, const Traits& traits, LockUnderTest& lock) {
+void RwBuilder::add_each(const std::string& name, const Traits& traits, LockUnderTest& contract) {
   traits_ = traits;
   for (const char* script : kEach)
-    add_case(name, lock, general(script));
+    add_case(name, contract, general(script));
   for (const char* script : kPatienceEach)
-    make_patient(add_case(name, lock, patience(script)));
+    make_patient(add_case(name, contract, patience(script)));
 }
 
 void RwBuilder::add_bravo_forks(const std::string& name, const Traits& traits,

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "../asleep.h"
+#include "named_thread.h"
 #include "waiter.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -40,22 +41,6 @@ static void reach(int n) {
 static NOINLINE void sleep_for_ever(void) {
   while (1)
     pause();
-}
-// A thread sets its own name before it does anything else, so one that waits always has it.
-struct named {
-  const char* name;
-  void* (*f)(void*);
-};
-static void* run_named(void* arg) {
-  const struct named is = *(struct named*)arg;
-  free(arg);
-  pthread_setname_np(pthread_self(), is.name);
-  return is.f(NULL);
-}
-static void start(pthread_t* t, const char* name, void* (*f)(void*)) {
-  struct named* const is = malloc(sizeof *is);
-  *is = (struct named){name, f};
-  pthread_create(t, NULL, run_named, is);
 }
 
 // --- two mutexes, taken in two orders
@@ -152,12 +137,12 @@ static NOINLINE void* idle(void* unused) {
 }
 static void many(void) {
   pthread_t t;
-  start(&t, "reader", reader);
+  start_named(&t, "reader", reader);
   while (atomic_load(&stage) < 1)
     nap(500);
   for (int i = 0; i < 30; ++i) {
-    start(&t, "client", client);
-    start(&t, "idle", idle);
+    start_named(&t, "client", client);
+    start_named(&t, "idle", idle);
   }
   sleep_for_ever();
 }
@@ -267,7 +252,7 @@ static NOINLINE void* later(void* unused) {
 static NOINLINE void end_first(void) {
   pthread_t t;
   pthread_mutex_lock(&a);  // the first thread leaves it locked
-  start(&t, "later", later);
+  start_named(&t, "later", later);
   pthread_exit(NULL);
 }
 
@@ -339,18 +324,18 @@ static NOINLINE void meet(void) {
   sem_init(&the_semaphore, 0, 0);
   pthread_barrier_init(&the_barrier, NULL, 2);
   pthread_mutex_lock(&a);
-  start(&t[0], "poster", poster);
-  start(&t[1], "comer", comer);
-  start(&t[2], "joined", joined);
+  start_named(&t[0], "poster", poster);
+  start_named(&t[1], "comer", comer);
+  start_named(&t[2], "joined", joined);
   pthread_join(t[2], NULL);
 }
 
 static void run(const char* one, void* (*f)(void*), const char* two, void* (*g)(void*),
                 const char* three, void* (*h)(void*)) {
   pthread_t t[3];
-  start(&t[0], one, f);
-  start(&t[1], two, g);
-  if (h != NULL) start(&t[2], three, h);
+  start_named(&t[0], one, f);
+  start_named(&t[1], two, g);
+  if (h != NULL) start_named(&t[2], three, h);
   pthread_join(t[1], NULL);
   pthread_join(t[0], NULL);
 }
@@ -374,8 +359,8 @@ static NOINLINE void* sleeps(void* unused) {
 static void until_asleep(atomic_int* thread);
 static NOINLINE void destroy(const char* name) {
   pthread_t t;
-  if (strcmp(name, "destroy-beside") == 0) start(&t, "sleeps", sleeps);
-  start(&t, "waits", waits_there);
+  if (strcmp(name, "destroy-beside") == 0) start_named(&t, "sleeps", sleeps);
+  start_named(&t, "waits", waits_there);
   until_asleep(&waiter_is);
   pthread_cond_destroy(&filled);  // destroys it
 }
@@ -425,7 +410,7 @@ static NOINLINE void in_child(const char* name) {
   } else if (strcmp(name, "fork-released") == 0) {
     pthread_t t;
     pthread_mutex_lock(&a);  // holds it itself
-    start(&t, "wants", wants_a);
+    start_named(&t, "wants", wants_a);
     sleep_for_ever();
   } else {
     pthread_mutex_lock(&a);
@@ -434,9 +419,9 @@ static NOINLINE void in_child(const char* name) {
 static void fork_holding(const char* name) {
   pthread_t t;
   if (strcmp(name, "fork-mutex") == 0) {
-    start(&t, "keeper", keeps_a);
+    start_named(&t, "keeper", keeps_a);
   } else if (strcmp(name, "fork-reader") == 0) {
-    start(&t, "reader", reader);
+    start_named(&t, "reader", reader);
   } else {
     if (strcmp(name, "fork-released") == 0) pthread_atfork(NULL, NULL, release_a);
     pthread_mutex_lock(&a);  // holds it at the fork
@@ -486,7 +471,7 @@ static void leave(void* (*leaver)(void*)) {
   pthread_t left, behind;
   signal(SIGUSR1, jump);
   pthread_mutex_lock(&a);
-  start(&left, "leaver", leaver);
+  start_named(&left, "leaver", leaver);
   until_asleep(&leaver_is);
   if (leaver == jumps) {
     pthread_kill(left, SIGUSR1);
@@ -496,7 +481,7 @@ static void leave(void* (*leaver)(void*)) {
     pthread_cancel(left);
     pthread_join(left, NULL);
   }
-  start(&behind, "next", next);
+  start_named(&behind, "next", next);
   until_asleep(&next_is);
   pthread_mutex_unlock(&a);
   pthread_join(behind, NULL);
@@ -528,9 +513,9 @@ static void hand_on(void) {
   pthread_t t, behind;
   signal(SIGUSR1, stay_away);
   pthread_mutex_lock(&a);
-  start(&t, "away", gets_it);
+  start_named(&t, "away", gets_it);
   until_asleep(&leaver_is);
-  start(&behind, "next", then_next);
+  start_named(&behind, "next", then_next);
   until_asleep(&next_is);
   pthread_kill(t, SIGUSR1);
   while (atomic_load(&is_away) == 0)

@@ -14,6 +14,8 @@
 #include <sys/epoll.h>
 #include <sys/wait.h>
 
+#include "named_thread.h"
+
 #define NOINLINE __attribute__((noinline, noclone))
 
 enum { kHoldUs = 5000, kShortUs = 200 };
@@ -43,8 +45,7 @@ static long now_us(void) {
 }
 static void start(const char* name, void* (*f)(void*)) {
   pthread_t t;
-  pthread_create(&t, NULL, f, NULL);
-  pthread_setname_np(t, name);
+  start_named(&t, name, f);
 }
 static NOINLINE void compute(void) {
   for (const long end = now_us() + kHoldUs; now_us() < end;)

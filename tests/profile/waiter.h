@@ -12,6 +12,7 @@
 static int waiters_tid;
 
 static inline void about_to_wait(void) {
+  // NOLINTNEXTLINE(bugprone-signal-handler): only a system call
   __atomic_store_n(&waiters_tid, gettid(), __ATOMIC_SEQ_CST);
 }
 // For a thread that is going to sleep elsewhere. If it waited for a lock it still has it, so that

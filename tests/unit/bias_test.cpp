@@ -73,7 +73,8 @@ TYPED_TEST_SUITE(Bias, Cores);
 // Two threads, of which each waits for the other between two reads.
 TYPED_TEST(Bias, ComesBackWhereThreadsTakeTurns) {
   std::binary_semaphore ours{0}, theirs{0};
-  bool stop = false, other_is_fast = false;
+  std::atomic<bool> stop{false};
+  bool other_is_fast = false;
   std::uint32_t tid = 0;
   const auto other_reader = [&] {
     tid = Native::tid();

@@ -92,6 +92,7 @@
 
 #include "lockswap/sanitizers.h"
 
+/* NOLINTBEGIN(modernize-use-nullptr): C reads this, too. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -375,4 +376,5 @@ void* lockswap_rlu_check(int what, const void* object, const char* file, int lin
 #ifdef __cplusplus
 }
 #endif
+/* NOLINTEND(modernize-use-nullptr) */
 #endif

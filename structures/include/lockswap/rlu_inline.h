@@ -22,6 +22,7 @@
 #ifndef LOCKSWAP_RLU_EXPLORED
 #include "lockswap/rlu.h"
 
+/* NOLINTBEGIN(modernize-use-nullptr): C reads this, too. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -135,5 +136,6 @@ static inline unsigned lockswap_rlu_nested(void) {
 #ifdef __cplusplus
 }
 #endif
+/* NOLINTEND(modernize-use-nullptr) */
 #endif
 #endif
