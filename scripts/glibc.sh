@@ -39,11 +39,13 @@ make_root() {
   touch "$folder/made"
 }
 
-# in_root NAME COMMAND...: in that system, with this one's devices, and this checkout at /mnt.
+# in_root NAME COMMAND...: in that system, with this one's devices, and this checkout at /mnt. Variables stay here: they
+# may name a compiler that isn't installed there.
 in_root() {
   # shellcheck disable=SC2016,SC2153 # expanded inside; ROOT is common.sh's
   unshare --mount --pid --fork bash -c 'mount --bind /dev "$0/dev" && mount -t proc proc "$0/proc" &&
-    mount --bind "$1" "$0/mnt" && exec chroot "$0" "${@:2}"' "$BUILD/glibc/$1/root" "$ROOT" "${@:2}"
+    mount --bind "$1" "$0/mnt" && exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "${@:2}"' \
+    "$BUILD/glibc/$1/root" "$ROOT" "${@:2}"
 }
 
 # get_debian13_build: the preload libraries as Debian 13 builds them, in build/glibc/debian13.
