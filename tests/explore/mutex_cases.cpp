@@ -195,8 +195,6 @@ const MutexScripts kManyCond = {
 
 namespace {
 
-// A set of channels has 32 bits, of which a lock may use some for other sleepers.
-constexpr std::uint64_t kChannelsBefore = 26;
 // The widths, in bits, of the numbers with which locks count.
 constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
 

@@ -24,8 +24,6 @@ constexpr Bounds kPatienceManySmall{0, 1, 0, 1, 0};
 constexpr Bounds kLargeForkOfTwo{2, 0, 0, 1, 0};
 // The widths, in bits, of the numbers with which locks count.
 constexpr int kWoundBits[] = {24, 27, 30, 31, 32};
-// A set of channels has 32 bits, of which a lock may use some for other sleepers.
-constexpr std::uint64_t kChannelsBefore = 26;
 constexpr std::uint64_t kMostGenerations = (1u << 24) - 4;
 static_assert(kFull.preemptions >= 2 && kFull.stale >= 2);
 

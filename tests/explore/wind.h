@@ -19,5 +19,8 @@ std::vector<Machine::Preset> wind(LockUnderTest& lock, std::uint64_t writes, std
                                   std::uint64_t locks);
 // Whether acquisitions change anything that stays.
 bool counts_acquisitions(LockUnderTest& lock);
+// After so many acquisitions the next ones use up a set of channels, which has 32 bits. A lock may
+// use some of them for other sleepers.
+inline constexpr std::uint64_t kChannelsBefore = 26;
 
 }  // namespace lockswap::explore

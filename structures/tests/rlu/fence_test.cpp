@@ -94,7 +94,8 @@ TEST(RluFence, SectionsPayForGoodWhereBarriersAreRefused) {
   const pid_t child = fork();
   if (child == 0) {
     Pair* const pair = rlu::make<Pair>();
-    if (sections_have_fences() && !ends(pair)) _exit(3);  // another test's
+    // The fences of an earlier test would end by time.
+    if (sections_have_fences() && !ends(pair)) _exit(3);
     add_one(pair);
     if (!lockswap::forbid_membarrier(-1)) _exit(2);
     _exit(begins(pair) && !ends(pair) && is_whole(pair) ? 0 : 1);
