@@ -25,7 +25,7 @@ class Explored:
     # What instantiates the headers, by how the names of these sources begin; the other objects of the explorer are
     # used as they were built.
     units: tuple[str, ...]
-    targets: tuple[str, ...]  # of the build, of which the explorer is made
+    targets: tuple[str, ...]  # of the build, of which the explorer is made; or patterns of their names
     faults: tuple[str, ...]  # tables of planted faults, or patterns of their names
     # How the names of the headers begin whose orders are weakened; without it, those of all that the cases come to.
     only: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 LOCKS = Explored.read()
 PARTS = tuple(
-    f"lockswap_{part}.dir" for part in ("explore_mutants", "explore_parts", "explore_script", "multicore_explore")
+    f"lockswap_{part}" for part in ("explore_mutants", "explore_parts", "explore_script", "multicore_explore")
 )
 
 
@@ -84,5 +84,5 @@ def of_lock(lock: str) -> Explored:
     table = f"faults/{kind}-{name}.toml"
     if not (LOCKS.folder / table).exists():
         sys.exit(f"{lock} has no planted faults of its own: {LOCKS.folder / table} is missing")
-    targets = (f"lockswap-explore-{kind}-{name}.dir", f"lockswap_explore_{kind}_{line[2]}.dir", *PARTS)
+    targets = (f"lockswap-explore-{kind}-{name}", f"lockswap_explore_{kind}_{line[2]}", *PARTS)
     return replace(LOCKS, targets=targets, faults=(table,))

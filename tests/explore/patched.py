@@ -7,13 +7,15 @@ import re
 import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
 from pathlib import Path
 
 from explorer import LOCKS, ROOT, Explored
 
 SOURCES = ROOT / "src"
 PRECOMPILED = re.compile(r" -Winvalid-pch -include \S+/cmake_pch\.hxx")
-OTHERS = ("lockswap_core.dir", "unit_tests.dir")  # the preload library's objects; the tests of parts
+OTHERS = ("lockswap_core", "unit_tests")  # the preload library's objects; the tests of parts
+TARGET = re.compile(r" -o (?:\S+/)?CMakeFiles/([^/]+)\.dir/")  # that the object of a command belongs to
 
 
 class Explorer:
@@ -22,12 +24,16 @@ class Explorer:
     def __init__(self, build: Path, explored: Explored = LOCKS) -> None:
         entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
         # A source may belong to other programs, too. Precompiled headers are those of the tree, so they are left out.
-        own = [e for e in entries if any(target in e["command"] for target in (*OTHERS, *explored.targets))]
-        own = [e for e in own if not e["file"].endswith("/cmake_pch.hxx.cxx")]
+        entries = [e for e in entries if not e["file"].endswith("/cmake_pch.hxx.cxx")]
+
+        def of(targets: tuple[str, ...]) -> list[dict]:
+            return [e for e in entries if any(fnmatch(TARGET.search(e["command"])[1], t) for t in targets)]
+
+        own = of((*OTHERS, *explored.targets))
         self.commands = {
             Path(e["file"]): (Path(e["directory"]), shlex.split(PRECOMPILED.sub("", e["command"]))) for e in own
         }
-        self.units = [Path(e["file"]) for e in own if any(target in e["command"] for target in explored.targets)]
+        self.units = [Path(e["file"]) for e in of(explored.targets)]
         self.explored = explored
 
     def object_of(self, source: Path) -> Path:

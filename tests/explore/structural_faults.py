@@ -72,7 +72,8 @@ def edited(edits: list[dict], faults: list[dict], explored: Explored = LOCKS) ->
 def does_not_compile(said: str, work: str, lock: str | None) -> str:
     """What to do about headers with faults that the compiler refuses."""
     place = re.compile(rf"^\S*{re.escape(Path(work).name)}/src/")
-    errors = [place.sub("", line) for line in said.splitlines() if "error:" in line][:3]
+    compilers = re.compile(r"\S+:\d+:(\d+:)? (fatal )?error:")  # collect2's line has no place
+    errors = [place.sub("", line) for line in said.splitlines() if compilers.match(line)][:3]
     if errors:
         return "planted faults: with the edits, the source does not compile:\n" + "\n".join(errors)
     first = f"`./run.sh try {lock}`" if lock else "`ninja tests`"

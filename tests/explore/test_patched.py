@@ -1,6 +1,8 @@
-"""A changed copy of a header takes the place of the tree's, also of one that is precompiled."""
+"""A changed copy of a header takes the place of the tree's, also of one that is precompiled; and what is linked with it
+are the explorer's own objects."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +12,29 @@ import pytest
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build"
 sys.path.insert(0, str(HERE))
+from explorer import LOCKS, ROOT, Explored, of_lock  # noqa: E402
 from patched import Explorer, write_overlay  # noqa: E402
 
+pytestmark = pytest.mark.skipif(not (BUILD / "compile_commands.json").exists(), reason="nothing is built")
 
-@pytest.mark.skipif(not (BUILD / "compile_commands.json").exists(), reason="nothing is built")
+EXPLORERS = {
+    "lockswap-explore": LOCKS,
+    "lockswap-explore-structures": Explored.read(ROOT / "structures/tests/explore/explorer.toml"),
+    "lockswap-explore-rw-ba": of_lock("rw/ba"),
+}
+
+
+@pytest.mark.parametrize("program", EXPLORERS)
+def test_it_is_linked_with_what_the_build_links(program):
+    explorer = Explorer(BUILD, EXPLORERS[program])
+    link = subprocess.run(
+        ["ninja", "-C", BUILD, "-t", "commands", "-s", f"bin/{program}"], capture_output=True, text=True, check=True
+    ).stdout
+    linked = sorted(word for word in shlex.split(link) if word.endswith(".o"))
+    assert len(linked) > 20
+    assert sorted(str(explorer.object_of(unit).relative_to(BUILD)) for unit in explorer.units) == linked
+
+
 @pytest.mark.parametrize("header", ["posix/rw_contract.h", "the lock's own"])
 def test_an_edit_of_a_header_is_compiled(tmp_path, header):
     explorer = Explorer(BUILD)
