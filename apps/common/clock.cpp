@@ -4,6 +4,9 @@
 #include <string>
 #include <unistd.h>
 
+#include "platform/clock.h"
+#include "platform/counter_rate.h"
+
 namespace bench {
 namespace {
 
@@ -13,26 +16,23 @@ bool kernel_trusts_tsc() {
   return file >> name && name == "tsc";
 }
 
-struct Moment {
-  std::uint64_t tick = ticks();
-  double second = seconds_of(CLOCK_MONOTONIC);
-};
+lockswap::ReadTogether now() { return lockswap::read_together(lockswap::monotonic_ns, ticks); }
 
 }  // namespace
 
 const bool ticks_are_tsc = kernel_trusts_tsc();
 
 namespace {
-const Moment started;  // after ticks_are_tsc: the order within this file
+const lockswap::ReadTogether started = now();  // after ticks_are_tsc: the order within this file
 }
 
 double ns_per_tick() {
   if (!ticks_are_tsc) return 1;
-  constexpr double kLongEnough = 0.02;
-  const double missing = kLongEnough - (seconds_of(CLOCK_MONOTONIC) - started.second);
-  if (missing > 0) usleep(static_cast<useconds_t>(missing * 1e6) + 1);
-  const Moment now;
-  return (now.second - started.second) * 1e9 / static_cast<double>(now.tick - started.tick);
+  constexpr std::uint64_t kLongEnough = 20'000'000;
+  const std::uint64_t passed = lockswap::monotonic_ns() - started.ns;
+  if (passed < kLongEnough) usleep(static_cast<useconds_t>((kLongEnough - passed) / 1000 + 1));
+  const lockswap::ReadTogether end = now();
+  return static_cast<double>(end.ns - started.ns) / static_cast<double>(end.ticks - started.ticks);
 }
 
 }  // namespace bench

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "platform/clock.h"
+#include "platform/counter_rate.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -12,19 +13,14 @@ namespace lockswap {
 
 class Ticks {
  public:
-  // Called at start-up, by one thread. Takes some 200 us if the counter's rate has to be measured.
+  // Called at start-up, by one thread. Takes some 200 us if the counter's rate has to be measured,
+  // and longer if that is disturbed.
   static void calibrate() noexcept {
 #if defined(__x86_64__)
     unsigned a = 0, b = 0, c = 0, d = 0;
     constexpr unsigned kPower = 0x80000007, kInvariant = 1u << 8;
     if (__get_cpuid(kPower, &a, &b, &c, &d) == 0 || (d & kInvariant) == 0) return;
-    const std::uint64_t begin_ns = monotonic_ns(), begin = counter();
-    std::uint64_t now_ns = begin_ns;
-    while (now_ns < begin_ns + kCalibration)
-      now_ns = monotonic_ns();
-    const std::uint64_t passed = counter() - begin;
-    if (passed == 0) return;
-    ns_per_tick_ = ((now_ns - begin_ns) << kShift) / passed;
+    ns_per_tick_ = measure_ns_per_tick(monotonic_ns, counter, kCalibration, kShift);
 #elif defined(__aarch64__)
     std::uint64_t hertz = 0;
     asm("mrs %0, cntfrq_el0" : "=r"(hertz));

@@ -25,6 +25,7 @@ static void nap_ms(long ms) {
   nanosleep(&t, NULL);
 }
 static atomic_int waiter, calls;  // its thread id; the stage whose call it is in
+static pthread_t other;           // the waiter
 static void reach(int s) { atomic_store(&stage, s); }
 static void until(int s) {
   while (atomic_load(&stage) < s)
@@ -60,10 +61,21 @@ static void* wait_thrice(void* unused) {
   return unused;
 }
 
-// From when the other thread sleeps in its call.
+static long long cpu_ns_of_waiter(void) {
+  clockid_t clock;
+  struct timespec used = {0, 0};
+  if (pthread_getcpuclockid(other, &clock) == 0) clock_gettime(clock, &used);
+  return used.tv_sec * 1000000000LL + used.tv_nsec;
+}
+
+// From when the other thread sleeps in its call, or has spun in it for so long that it won't.
 static void keep_waiting(int s) {
+  const long long spins_ns = 5000000;
   reach(s);
-  while (atomic_load(&calls) < s || !is_asleep(atomic_load(&waiter)))
+  while (atomic_load(&calls) < s)
+    nap_ms(1);
+  const long long began = cpu_ns_of_waiter();
+  while (!is_asleep(atomic_load(&waiter)) && cpu_ns_of_waiter() - began < spins_ns)
     nap_ms(1);
   nap_ms(20);
 }
@@ -99,7 +111,6 @@ int main(int n, char** args) {
     pthread_rwlock_unlock(&rwlock);
     pthread_cond_signal(&cond);
   }
-  pthread_t other;
   if (pthread_create(&other, NULL, wait_thrice, NULL) != 0) return 1;
   holds_long();
   until(kWaited);
