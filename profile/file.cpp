@@ -37,8 +37,9 @@ std::uint64_t slept() noexcept {
 }
 
 void fill_in(Record& r) noexcept {
-  r.started_ns = monotonic_ns();
-  r.started_ticks = Ticks::now();
+  const ReadTogether start = Ticks::moment();
+  r.started_ns = start.ns;
+  r.started_ticks = start.ticks;
   r.last_ns.store(r.started_ns, relaxed);
   r.slept_before = slept();
   r.used.store(static_cast<std::uint32_t>((sizeof(Record) + 63) / 64 * 64), relaxed);

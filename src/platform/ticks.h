@@ -30,6 +30,9 @@ class Ticks {
 
   static std::uint64_t now() noexcept { return has_counter() ? counter() : monotonic_ns(); }
 
+  // The same moment by CLOCK_MONOTONIC and in ticks.
+  static ReadTogether moment() noexcept { return read_together(monotonic_ns, now); }
+
   // Processors' counters may differ a little, so negative differences count as 0.
   static std::uint64_t ns_between(std::uint64_t begin, std::uint64_t end) noexcept {
     if (end <= begin) return 0;
