@@ -79,6 +79,7 @@ PACKAGES_tests=(
   'clang program:clang'
   debian-archive-keyring # for the glibcs of other releases
   'fish program:fish' # completion, by a key in the shell itself; and zsh below
+  libclang-rt-dev        # clang's sanitizers
   'libdw1t64|libdw1'     # stacks of programs that were started without lockswap
   libjemalloc2
   'libmimalloc3|libmimalloc2.0'

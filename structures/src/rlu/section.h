@@ -194,7 +194,7 @@ class Section {
   [[gnu::always_inline]] static void begin(C& c) noexcept {
     if (c.depth++ != 0) return;
     auto& clock = shared<P>().clock;
-    c.clock = ClockRows<P>::begin(c, clock.now(), [&c, &clock] {
+    c.clock = ClockRows<P>::begin(c, clock.now(), [&] {
       if (clock.fence().is_on()) [[unlikely]]
         fence(c);
     });
