@@ -11,6 +11,5 @@ clang_tests() {
   quietly cmake-clang cmake -S "$ROOT" -B "$CLANG" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
     -DLOCKSWAP_TESTS=ON || return 1
   cmake --build "$CLANG" -j "$JOBS" --target "${targets[@]}" || return 1
-  ctest --test-dir "$CLANG" --output-on-failure --no-tests=error -LE '^full$' \
-    -R '^(unit/parts|unit/mutex_stress_tsan|conformance/)'
+  run_ctest clang -LE '^full$' -R '^(unit/parts|unit/mutex_stress_tsan|conformance/)'
 }

@@ -73,11 +73,16 @@ struct Options {
   }
 };
 
-// The flags that lockswap-registry, built beside the library, has for the lock. Without it none,
-// which asks for more.
+// It says what a lock promises.
+std::filesystem::path registry_beside(const std::string& preload) {
+  return std::filesystem::path(preload).parent_path() / "bin/lockswap-registry";
+}
+
+// The flags that the registry has for the lock. None where it doesn't run, as with some older
+// libraries, which asks for more.
 std::string flags_of(const std::string& preload, const std::string& lock) {
-  const auto registry = std::filesystem::path(preload).parent_path() / "bin/lockswap-registry";
-  if (preload.empty() || !std::filesystem::exists(registry)) return " ";
+  if (preload.empty()) return " ";
+  const auto registry = registry_beside(preload);
   const char* emulator = getenv("TESTS_EMULATOR");
   const std::string command = (emulator != nullptr ? std::string(emulator) + " " : "");
   FILE* pipe = popen((command + registry.string()).c_str(), "r");
@@ -430,6 +435,8 @@ std::string read_options(int argc, char** argv, Options& options) {
     return "--preload and --rwlock, --mutex or --cond go together";
   if (!options.preload.empty() && access(options.preload.c_str(), R_OK) != 0)
     return options.preload + " is not there; build it first";
+  if (!options.preload.empty() && !exists(registry_beside(options.preload)))
+    return registry_beside(options.preload).string() + " is not there; build it first";
   return {};
 }
 
