@@ -77,5 +77,7 @@ def _compile(words: list[str], fault: Fault, text: str, folder: Path, out: str) 
         for before, word in zip(["", *words], words, strict=False)
         if word not in skipped and before not in {"-o", "-MF", "-MT", "-c"} and word != "-c"
     ]
-    command = [kept[0], f"-I{folder / 'edited'}", *kept[1:], "-w", "-c", source, "-o", out]
+    options = next(n for n, word in enumerate(kept) if word.startswith("-"))  # behind the compiler, and its launcher
+    kept[options:options] = [f"-I{folder / 'edited'}"]
+    command = [*kept, "-w", "-c", source, "-o", out]
     subprocess.run(command, cwd=BUILD, check=True, capture_output=True, text=True)
