@@ -6,7 +6,7 @@ CLANG=$BUILD/clang
 # clang_tests: may be a condition, where `set -e` has no effect.
 clang_tests() {
   local targets=(liblockswap.so liblockswap-audit.so liblockswap-fuzz.so lockswap_api lockswap_structures unit_tests
-    mutex_stress_tsan tests/conformance/all)
+    mutex_stress_tsan lost_wakeup tests/conformance/all)
   command -v clang++ >/dev/null || { say 'skipping clang, which is not installed' && return 0; }
   quietly cmake-clang cmake -S "$ROOT" -B "$CLANG" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
     -DLOCKSWAP_TESTS=ON || return 1

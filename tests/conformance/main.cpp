@@ -435,7 +435,9 @@ std::string read_options(int argc, char** argv, Options& options) {
     return "--preload and --rwlock, --mutex or --cond go together";
   if (!options.preload.empty() && access(options.preload.c_str(), R_OK) != 0)
     return options.preload + " is not there; build it first";
-  if (!options.preload.empty() && !exists(registry_beside(options.preload)))
+  const bool is_ours =
+      std::filesystem::path(options.preload).filename().string().starts_with("liblockswap");
+  if (is_ours && !exists(registry_beside(options.preload)))
     return registry_beside(options.preload).string() + " is not there; build it first";
   return {};
 }
