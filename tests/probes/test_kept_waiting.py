@@ -171,9 +171,9 @@ class Profile:
 
 
 def callers(stack: list[Frame]) -> list[tuple[str, int]]:
-    """What stands behind the library's functions."""
-    own = [n for n, frame in enumerate(stack) if frame.path == str(LIBRARY)]
-    return [(str(Path(one.path).resolve()), one.address) for one in stack[own[-1] + 1 :]] if own else []
+    """What stands behind the library's functions, without the one in which it starts threads: a profile has none."""
+    inside = next((n for n, frame in enumerate(stack) if frame.path == str(LIBRARY)), len(stack))
+    return [(str(Path(one.path).resolve()), one.address) for one in stack[inside:] if one.path != str(LIBRARY)]
 
 
 def waits_for_lock(stack: list[Frame]) -> bool:
