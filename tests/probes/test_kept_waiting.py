@@ -245,7 +245,9 @@ def compare_holders(ours: dict, class_of_word: dict[int, int], wakes: dict) -> N
         print(f"    class {number} until {Path(path).name}+{address:#x}:", end=" ")
         print(f"strace {100 * theirs[key] / all_theirs:.1f} %, profile {100 * mine[key] / all_ours:.1f} %")
     assert unknown < 0.5 * all_theirs, "other places wake the threads"
-    assert theirs[ranked[0]] >= LEAST_FIRST * max(theirs.values()), "another holder"
+    # Where some places keep threads waiting for about as long, either of them may be the first.
+    near = [key for key in ranked if mine[key] >= LEAST_FIRST * mine[ranked[0]]]
+    assert max(theirs[key] for key in near) >= LEAST_FIRST * max(theirs.values()), "another holder"
 
 
 @pytest.fixture
