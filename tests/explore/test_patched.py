@@ -17,10 +17,11 @@ from patched import Explorer, write_overlay  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not (BUILD / "compile_commands.json").exists(), reason="nothing is built")
 
+ONE_LOCK = sorted((HERE / "faults").glob("rw-*.toml"))[0].stem  # rw-NAME
 EXPLORERS = {
     "lockswap-explore": LOCKS,
     "lockswap-explore-structures": Explored.read(ROOT / "structures/tests/explore/explorer.toml"),
-    "lockswap-explore-rw-ba": of_lock("rw/ba"),
+    f"lockswap-explore-{ONE_LOCK}": of_lock(ONE_LOCK.replace("-", "/", 1)),
 }
 
 
