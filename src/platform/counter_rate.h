@@ -41,7 +41,9 @@ std::uint64_t measure_ns_per_tick(Clock clock, Counter counter, std::uint64_t le
     const ReadTogether end = read_together(clock, counter);
     const std::uint64_t width = std::max(begin.width, end.width);
     if (end.ticks <= begin.ticks || width > (end.ticks - begin.ticks) / kPart) continue;
-    return ((end.ns - begin.ns) << shift) / (end.ticks - begin.ticks);
+    // A process may be stopped meanwhile, for hours.
+    const auto ns = static_cast<unsigned __int128>(end.ns - begin.ns);
+    return static_cast<std::uint64_t>((ns << shift) / (end.ticks - begin.ticks));
   }
   return 0;
 }

@@ -198,13 +198,7 @@ void Actor::wait_until_asleep() const {
   // This much processor time means that it spins. Those that will sleep may spin for a while first.
   static const std::int64_t spun =
       (lockswap_waits() && environment("LOCKSWAP_WAIT") != "park" ? 1 : 4) * kMillisecond;
-  clockid_t clock;
-  const bool clocked =
-      pthread_getcpuclockid(const_cast<std::thread&>(thread_).native_handle(), &clock) == 0;
-  const auto used = [&] {
-    const timespec t = clocked ? now(clock) : timespec{};
-    return t.tv_sec * 1'000'000'000 + t.tv_nsec;
-  };
+  const auto used = [&] { return cpu_ns_of(const_cast<std::thread&>(thread_).native_handle()); };
   const std::int64_t start = used();
   int seen_asleep = 0;
   for (int waited = 0; waited < kPatience && !done(); ++waited) {

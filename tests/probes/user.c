@@ -61,21 +61,14 @@ static void* wait_thrice(void* unused) {
   return unused;
 }
 
-static long long cpu_ns_of_waiter(void) {
-  clockid_t clock;
-  struct timespec used = {0, 0};
-  if (pthread_getcpuclockid(other, &clock) == 0) clock_gettime(clock, &used);
-  return used.tv_sec * 1000000000LL + used.tv_nsec;
-}
-
 // From when the other thread sleeps in its call, or has spun in it for so long that it won't.
 static void keep_waiting(int s) {
   const long long spins_ns = 5000000;
   reach(s);
   while (atomic_load(&calls) < s)
     nap_ms(1);
-  const long long began = cpu_ns_of_waiter();
-  while (!is_asleep(atomic_load(&waiter)) && cpu_ns_of_waiter() - began < spins_ns)
+  const long long began = cpu_ns_of(other);
+  while (!is_asleep(atomic_load(&waiter)) && cpu_ns_of(other) - began < spins_ns)
     nap_ms(1);
   nap_ms(20);
 }

@@ -4,19 +4,21 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <set>
+#include <utility>
 
 namespace lockswap {
 namespace {
 
-constexpr std::uint64_t kTicksPerNs = 3, kLeast = 20'000, kPreempted = 10'000'000;
+constexpr std::uint64_t kTicksPerNs = 3, kLeast = 20'000;
+constexpr std::uint64_t kPreempted = 10'000'000, kStopped = 3'600'000'000'000;
 constexpr unsigned kShift = 32;
 constexpr double kRight = (std::uint64_t{1} << kShift) / static_cast<double>(kTicksPerNs);
 
 // Time passes by reading it; before those reads, the thread is preempted.
 class Time {
  public:
-  Time(std::uint64_t read_ns, std::set<int> preempted)
-      : read_ns_(read_ns), preempted_(std::move(preempted)) {}
+  Time(std::uint64_t read_ns, std::set<int> preempted, std::uint64_t away_ns = kPreempted)
+      : read_ns_(read_ns), preempted_(std::move(preempted)), away_ns_(away_ns) {}
   std::uint64_t measure(std::uint64_t least = kLeast) {
     return measure_ns_per_tick([this] { return read(); }, [this] { return kTicksPerNs * read(); },
                                least, kShift);
@@ -26,12 +28,13 @@ class Time {
 
  private:
   std::uint64_t read() {
-    if (preempted_.contains(reads_++)) now_ += kPreempted;
+    if (preempted_.contains(reads_++)) now_ += away_ns_;
     return now_ += read_ns_;
   }
 
   const std::uint64_t read_ns_;
   const std::set<int> preempted_;
+  const std::uint64_t away_ns_;
   std::uint64_t now_ = 1'000'000'000;
   int reads_ = 0;
 };
@@ -41,8 +44,10 @@ TEST(CounterRate, IsRightWhereverTheThreadIsPreempted) {
   EXPECT_NEAR(static_cast<double>(quiet.measure()), kRight, kRight / 100);
   EXPECT_LT(quiet.now() - 1'000'000'000, kLeast + 2000);
   for (int once = 0; once < quiet.reads(); ++once) {
-    Time time(25, {once});
-    EXPECT_NEAR(static_cast<double>(time.measure()), kRight, kRight / 100) << once;
+    for (const std::uint64_t away_ns : {kPreempted, kStopped}) {
+      Time time(25, {once}, away_ns);
+      EXPECT_NEAR(static_cast<double>(time.measure()), kRight, kRight / 100) << once;
+    }
   }
 }
 

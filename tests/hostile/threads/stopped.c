@@ -49,12 +49,6 @@ static void nap(void) {
   nanosleep(&moment, NULL);
 }
 
-static long ran_ns(clockid_t clock) {
-  struct timespec t;
-  EXPECT(0, clock_gettime(clock, &t));
-  return t.tv_sec * 1000000000L + t.tv_nsec;
-}
-
 // Waits until a thread that was about to take a lock waits for it: it sleeps, or has spun or
 // yielded for a while. Or it is the collector, and got it.
 static void await_wait(pthread_t thread) {
@@ -62,11 +56,9 @@ static void await_wait(pthread_t thread) {
   int tid;
   while ((tid = atomic_exchange(&waiting, 0)) == 0)
     nap();
-  clockid_t clock;
-  EXPECT(0, pthread_getcpuclockid(thread, &clock));
-  const long begin = ran_ns(clock);
-  for (int asleep = 0; asleep < kLooks && ran_ns(clock) - begin < kSpunNs && !atomic_load(&got_it);
-       nap())
+  const long long begin = cpu_ns_of(thread);
+  for (int asleep = 0;
+       asleep < kLooks && cpu_ns_of(thread) - begin < kSpunNs && !atomic_load(&got_it); nap())
     asleep = is_asleep(tid) ? asleep + 1 : 0;
 }
 
