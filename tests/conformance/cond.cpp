@@ -11,7 +11,7 @@
 
 #include "mutex_support.h"
 
-using namespace conformance;
+namespace conformance::cond {
 
 namespace {
 
@@ -707,3 +707,5 @@ TEST(CondStress, PingPong) {
   play(0);
   other.join();
 }
+
+}  // namespace conformance::cond

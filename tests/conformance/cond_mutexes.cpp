@@ -8,7 +8,7 @@
 #include "../asleep.h"
 #include "mutex_support.h"
 
-using namespace conformance;
+namespace conformance::cond_mutexes {
 
 namespace {
 
@@ -312,3 +312,5 @@ TEST(CondVarieties, AChildWaitsAndWakes) {
     b.items = 0;
   });
 }
+
+}  // namespace conformance::cond_mutexes

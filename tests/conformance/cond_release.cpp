@@ -11,7 +11,7 @@
 #include "../asleep.h"
 #include "mutex_support.h"
 
-using namespace conformance;
+namespace conformance::cond_release {
 
 namespace {
 
@@ -564,3 +564,5 @@ TEST(CondRelease, AHandlerForksInAWait) {
     }
   }
 }
+
+}  // namespace conformance::cond_release

@@ -7,7 +7,7 @@
 
 #include "mutex_support.h"
 
-using namespace conformance;
+namespace conformance::mutex_contended {
 
 namespace {
 // Data that only exclusion keeps right.
@@ -399,3 +399,5 @@ TEST(MutexCancel, WaitersAreNotCancelled) {
   EXPECT_TRUE(got);
   expect_mutex_free(m);
 }
+
+}  // namespace conformance::mutex_contended

@@ -10,7 +10,7 @@
 
 #include "mutex_support.h"
 
-using namespace conformance;
+namespace conformance::mutex_kinds {
 
 TEST(MutexKinds, LockTryUnlock) {
   for (const MutexKind& k : kMutexKinds) {
@@ -412,3 +412,5 @@ TEST(MutexKinds, ARobustMutexIsGlibcsWhateverItsNeighboursAddress) {
     munmap(pages, 2 * kPage);
   }
 }
+
+}  // namespace conformance::mutex_kinds

@@ -3,7 +3,7 @@
 
 #include "mutex_support.h"
 
-using namespace conformance;
+namespace conformance::mutex_races {
 
 namespace {
 // Both threads come here; neither goes on before the other has come.
@@ -89,3 +89,5 @@ TEST(MutexRaces, OneOfTwoTriesGetsIt) {
   other.join();
   expect_mutex_free(m);
 }
+
+}  // namespace conformance::mutex_races

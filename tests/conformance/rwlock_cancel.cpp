@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_cancel {
 
 namespace {
 using L = pthread_rwlock_t;
@@ -173,3 +173,5 @@ TEST(Cancel, CleanUpHandlersUnlock) {
     expect_works(&lock);
   }
 }
+
+}  // namespace conformance::rwlock_cancel

@@ -9,7 +9,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_destroy {
 
 namespace {
 
@@ -262,3 +262,5 @@ TEST(Destroy, ByAWriterAfterManyReaders) {
   for (std::thread& t : crew)
     t.join();
 }
+
+}  // namespace conformance::rwlock_destroy

@@ -1,7 +1,7 @@
 // Readers share and a writer excludes: each form against each other, and many threads at once.
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_exclusion {
 
 namespace {
 using L = pthread_rwlock_t;
@@ -299,3 +299,5 @@ TEST(Exclusion, HammeredForEachKind) {
     expect_works(&guarded->lock);
   }
 }
+
+}  // namespace conformance::rwlock_exclusion

@@ -10,7 +10,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_foreign {
 
 namespace {
 
@@ -429,3 +429,5 @@ TEST_F(Foreign, RacingRecursion) {
   EXPECT_EQ(0u, guarded.violations.load());
   expect_works(&guarded.lock);
 }
+
+}  // namespace conformance::rwlock_foreign

@@ -12,7 +12,7 @@
 #include "lifecycle.h"
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_fork {
 
 namespace {
 
@@ -356,3 +356,5 @@ TEST(Shared, WithAProcessThatHasNotTheLibrary) {
   expect_works(&guarded->lock);
   close(fd);
 }
+
+}  // namespace conformance::rwlock_fork

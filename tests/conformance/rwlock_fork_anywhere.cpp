@@ -11,7 +11,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_fork_anywhere {
 
 namespace {
 
@@ -286,3 +286,5 @@ TEST(ForkAnywhere, ALockInSharedMemoryGoesOnInTheParent) {
   }
   munmap(g, sizeof(Guarded));
 }
+
+}  // namespace conformance::rwlock_fork_anywhere

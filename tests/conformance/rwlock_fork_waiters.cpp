@@ -9,7 +9,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_fork_waiters {
 
 namespace {
 
@@ -345,3 +345,5 @@ TEST(ForkWaiters, GrandchildrenOfAWriter) {
     EXPECT_RC(0, pthread_rwlock_unlock(&lock));
   }
 }
+
+}  // namespace conformance::rwlock_fork_waiters

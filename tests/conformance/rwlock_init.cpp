@@ -11,7 +11,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_init {
 
 namespace {
 
@@ -444,3 +444,5 @@ TEST(Init, CppSharedMutex) {
     });
   }
 }
+
+}  // namespace conformance::rwlock_init

@@ -1,7 +1,7 @@
 // Cases around the start and the end of a process; what they run is in lifecycle.cpp and early.cpp.
 #include "lifecycle.h"
 
-using namespace conformance;
+namespace conformance::rwlock_lifecycle {
 
 TEST(Startup, LocksInThePreinitArray) {
   EXPECT_GT(preinit_call_count(), 1000);
@@ -83,3 +83,5 @@ TEST(Exit, OfTheMainThreadAlone) { EXPECT_EQ(0, run_self("main-thread-leaves"));
 TEST(Loader, FirstLocksWhileAnotherThreadIsInDlopen) { EXPECT_EQ(0, run_self("dlopen")); }
 
 TEST(Loader, LibraryWithLocksComesAndGoes) { EXPECT_EQ(0, run_self("dlclose")); }
+
+}  // namespace conformance::rwlock_lifecycle

@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_object {
 
 namespace {
 
@@ -173,3 +173,5 @@ TEST(Object, TimedCallsWithoutADeadline) {
       expect_works(&lock);
     }
 }
+
+}  // namespace conformance::rwlock_object

@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_patience {
 
 namespace {
 
@@ -290,3 +290,5 @@ TEST(Patience, OverlappingReadersDoNotStarveAWriter) {
   }
   stop = true;
 }
+
+}  // namespace conformance::rwlock_patience

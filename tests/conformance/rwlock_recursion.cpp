@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_recursion {
 
 namespace {
 
@@ -282,3 +282,5 @@ TEST(Recursion, Hammered) {
     expect_works(&g.lock);
   }
 }
+
+}  // namespace conformance::rwlock_recursion

@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_signals {
 
 namespace {
 
@@ -376,3 +376,5 @@ TEST(Signals, StrayWakeUps) {
   EXPECT_EQ(0u, guarded.violations.load());
   expect_works(&guarded.lock);
 }
+
+}  // namespace conformance::rwlock_signals

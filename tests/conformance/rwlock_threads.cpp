@@ -3,7 +3,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_threads {
 
 namespace {
 using L = pthread_rwlock_t;
@@ -195,3 +195,5 @@ TEST(Threads, HoldOfAnExitedThreadStays) {
     expect_works(&lock);
   }
 }
+
+}  // namespace conformance::rwlock_threads

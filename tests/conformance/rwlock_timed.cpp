@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_timed {
 
 namespace {
 
@@ -419,3 +419,5 @@ TEST(GiveUp, AmongPatientThreads) {
   EXPECT_EQ(0u, guarded.violations.load());
   expect_works(&guarded.lock);
 }
+
+}  // namespace conformance::rwlock_timed

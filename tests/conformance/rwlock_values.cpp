@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-using namespace conformance;
+namespace conformance::rwlock_values {
 
 namespace {
 
@@ -313,3 +313,5 @@ TEST(Values, EveryFormOfWriteHoldIsKnownToItsThread) {
     expect_works(&lock);
   }
 }
+
+}  // namespace conformance::rwlock_values

@@ -10,7 +10,7 @@
 
 #include "platform/native.h"
 
-namespace lockswap {
+namespace lockswap::adoption_test {
 namespace {
 
 Native::atomic<std::uint64_t> repaired;
@@ -74,4 +74,4 @@ TEST(Adoption, NoHandlerComesAmidARepair) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::adoption_test

@@ -14,7 +14,7 @@
 #include "asleep.h"
 #include "each_step.h"
 
-namespace lockswap {
+namespace lockswap::arena_test {
 namespace {
 
 struct TestNode {
@@ -214,4 +214,4 @@ TEST_F(ArenaTest, AShortageOfMemoryUsesNoHandlesUp) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::arena_test

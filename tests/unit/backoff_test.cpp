@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 
-namespace lockswap {
+namespace lockswap::backoff_test {
 namespace {
 
 class BackoffTest : public testing::Test {
@@ -74,4 +74,4 @@ TEST_F(BackoffTest, ATurnGoesOnWhileThreadsLearn) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::backoff_test

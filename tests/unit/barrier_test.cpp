@@ -26,7 +26,7 @@
 #include "readers/row_slots.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::barrier_test {
 namespace {
 
 // Runs `body` in a child, since a filter cannot be taken away again; 0 if it returns true.
@@ -274,4 +274,4 @@ TEST_F(BarrierTest, AForkedChildKeepsAFastHold) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::barrier_test

@@ -16,7 +16,7 @@
 #include "posix/rw_contract.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::bias_test {
 namespace {
 
 using W = Park<Native>;
@@ -149,4 +149,4 @@ TEST(BiasWord, TellsVisitorsApart) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::bias_test

@@ -27,7 +27,7 @@
 #include "posix/rw_contract.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::blocks_test {
 namespace {
 
 struct alignas(128) Head {
@@ -423,4 +423,4 @@ TEST_F(PerCpuTest, AReaderMayMove) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::blocks_test

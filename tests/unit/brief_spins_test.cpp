@@ -6,7 +6,7 @@
 
 #include "platform/processors.h"
 
-namespace lockswap {
+namespace lockswap::brief_spins_test {
 namespace {
 
 class BriefSpinsTest : public testing::Test {
@@ -80,4 +80,4 @@ TEST_F(BriefSpinsTest, NobodySpinsOnOneProcessor) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::brief_spins_test

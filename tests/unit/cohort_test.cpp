@@ -17,7 +17,7 @@
 #include "wait/park.h"
 #include "wait/yield.h"
 
-namespace lockswap {
+namespace lockswap::cohort_test {
 namespace {
 
 template <class W>
@@ -271,4 +271,4 @@ TYPED_TEST(CohortRwTest, WhoGoesFirst) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::cohort_test

@@ -10,7 +10,7 @@
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 
-namespace lockswap {
+namespace lockswap::config_test {
 namespace {
 
 class ConfigTest : public testing::Test {
@@ -280,4 +280,4 @@ TEST_F(ConfigTest, AFileOfStatsThatIsTooLongIsRefused) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::config_test

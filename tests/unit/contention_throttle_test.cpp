@@ -16,7 +16,7 @@
 #include "platform/wait_events.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::contention_throttle_test {
 namespace {
 
 struct TestClock {
@@ -282,4 +282,4 @@ TEST(ContentionThrottleLocks, AFreeReaderWriterLockIsIdle) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::contention_throttle_test

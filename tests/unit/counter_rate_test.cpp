@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-namespace lockswap {
+namespace lockswap::counter_rate_test {
 namespace {
 
 constexpr std::uint64_t kTicksPerNs = 3, kLeast = 20'000;
@@ -71,4 +71,4 @@ TEST(CounterRate, IsNoneOfACounterThatStands) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::counter_rate_test

@@ -15,7 +15,7 @@
 #include "posix/condvar.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::event_spins_test {
 namespace {
 
 // A pause takes as long as on a processor of today. Time passes when a test says so.
@@ -248,4 +248,4 @@ TEST_F(EventSpinsTest, NobodySpinsOnOneProcessor) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::event_spins_test

@@ -14,7 +14,7 @@
 #include "platform/native.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::eventual_stopped_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -223,4 +223,4 @@ TEST_F(EventualKept, ReadersPassAWriterThatIsStopped) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::eventual_stopped_test

@@ -29,7 +29,7 @@
 #include "real_time.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::eventual_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -338,4 +338,4 @@ TEST(EventualMutexTest, AFrontThatNobodyPassesAsksForNoHandOff) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::eventual_test

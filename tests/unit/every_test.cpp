@@ -6,7 +6,7 @@
 #include "platform/process.h"
 #include "platform/thread.h"
 
-namespace lockswap {
+namespace lockswap::every_test {
 namespace {
 
 // As at the library's start. Threads that ask before that aren't watched, and a process without a
@@ -40,4 +40,4 @@ class SignalMask final : public testing::EmptyTestEventListener {
 }();
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::every_test

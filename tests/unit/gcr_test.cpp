@@ -18,7 +18,7 @@
 #include "platform/wait_events.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::gcr_test {
 namespace {
 
 using W = Park<Native>;
@@ -239,4 +239,4 @@ TEST_F(Gcr, PatienceEndsInALaneToo) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::gcr_test

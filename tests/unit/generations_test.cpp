@@ -4,7 +4,7 @@
 
 #include "platform/native.h"
 
-namespace lockswap {
+namespace lockswap::generations_test {
 namespace {
 
 TEST(Generations, KnowWhatIsDisputedAndNothingElse) {
@@ -72,4 +72,4 @@ TEST(Generations, AreNotTrustedWhenTheyComeRoundAndMoreAreDisputedThanTheSetHold
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::generations_test

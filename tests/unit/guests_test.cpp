@@ -10,7 +10,7 @@
 #include "posix/rw_word.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::guests_test {
 namespace {
 
 using ContractWord = RwWord<Native>;
@@ -51,4 +51,4 @@ TEST(Guests, ComeInOnlyWhileAWriterWaitsForReaders) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::guests_test

@@ -6,7 +6,7 @@
 
 #include "platform/native.h"
 
-namespace lockswap {
+namespace lockswap::holds_test {
 namespace {
 
 // Holds is zero-initialised per thread; a test makes its own.
@@ -235,4 +235,4 @@ TEST(HoldsAtThreadExit, WhatIsHeldIsKeptForLaterDestructors) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::holds_test

@@ -13,7 +13,7 @@
 #include "posix/rw_contract.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::limits_test {
 namespace {
 
 using W = Park<Native>;
@@ -120,4 +120,4 @@ TYPED_TEST(Limits, OfReadersOfALockWithForeignReleases) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::limits_test

@@ -12,7 +12,7 @@
 #include "platform/native.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::mutex_test {
 namespace {
 
 Deadline soon() {
@@ -112,4 +112,4 @@ TEST(Await, NapsSleep) {  // after a moment of pauses, and some yields
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::mutex_test

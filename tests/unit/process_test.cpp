@@ -17,7 +17,7 @@
 #include "platform/memory.h"
 #include "platform/thread.h"
 
-namespace lockswap {
+namespace lockswap::process_test {
 namespace {
 
 std::uint32_t real_id() { return static_cast<std::uint32_t>(gettid()); }
@@ -248,4 +248,4 @@ TEST(SharedMemory, IsToldFromPrivate) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::process_test

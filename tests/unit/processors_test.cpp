@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <string>
 
-namespace lockswap {
+namespace lockswap::processors_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,4 +136,4 @@ TEST_F(ProcessorsTest, AffinityAtRunTime) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::processors_test

@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-namespace lockswap {
+namespace lockswap::quota_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -200,4 +200,4 @@ TEST_F(QuotaTest, AChildReadsItToo) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::quota_test

@@ -15,7 +15,7 @@
 #include "wait/spin.h"
 #include "wait/yield.h"
 
-namespace lockswap {
+namespace lockswap::real_time_test {
 namespace {
 
 // The holder has a lower priority than the thread that comes while it holds.
@@ -70,4 +70,4 @@ TEST(RealTime, ThePolicyIsAskedForAnew) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::real_time_test

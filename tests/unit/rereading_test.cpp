@@ -17,7 +17,7 @@
 #include "platform/processors.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::rereading_test {
 namespace {
 
 constexpr std::uint32_t kMost = 200;
@@ -197,4 +197,4 @@ TEST_F(AffinityTest, ThreadsBoundToOneEachHaveTwoTogether) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::rereading_test

@@ -18,7 +18,7 @@
 #include "posix/rw_contract.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::rows_test {
 namespace {
 
 using AllRows = Rows<Native>;
@@ -230,4 +230,4 @@ TEST_F(RowsTest, AReleaseByAnotherThreadEndsTheRows) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::rows_test

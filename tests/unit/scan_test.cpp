@@ -6,7 +6,7 @@
 
 #include "platform/native.h"
 
-namespace lockswap {
+namespace lockswap::scan_test {
 namespace {
 
 constexpr std::size_t kSlots = 256;
@@ -67,4 +67,4 @@ INSTANTIATE_TEST_SUITE_P(Forms, ScanTest, testing::ValuesIn(forms()),
                          [](const auto& form) { return form.param ? "vector" : "scalar"; });
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::scan_test

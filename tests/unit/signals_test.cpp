@@ -8,7 +8,7 @@
 
 #include "platform/write.h"
 
-namespace lockswap {
+namespace lockswap::signals_test {
 namespace {
 
 volatile std::sig_atomic_t seen = 0;
@@ -99,4 +99,4 @@ TEST(WriteSignals, ThatTheProgramHasPendingStay) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::signals_test

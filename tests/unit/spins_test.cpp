@@ -10,7 +10,7 @@
 #include "platform/process.h"
 #include "platform/processors.h"
 
-namespace lockswap {
+namespace lockswap::spins_test {
 namespace {
 
 constexpr std::uint32_t kMost = 200;
@@ -129,4 +129,4 @@ TEST_F(SpinsTest, NobodySpinsOnOneProcessor) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::spins_test

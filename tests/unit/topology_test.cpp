@@ -15,7 +15,7 @@
 #include <sys/rseq.h>
 #endif
 
-namespace lockswap {
+namespace lockswap::topology_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -212,4 +212,4 @@ TEST(Pretence, SaysWhatCanBe) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::topology_test

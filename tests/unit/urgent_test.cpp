@@ -15,7 +15,7 @@
 #include "real_time.h"
 #include "wait/park.h"
 
-namespace lockswap {
+namespace lockswap::urgent_test {
 namespace {
 
 // Above the lowest.
@@ -149,4 +149,4 @@ TEST(Urgent, AMutexGoesToTheHigherOfTwo) { expect_good(the_higher_first<Mutex>);
 TEST(Urgent, SoDoesAnRwlock) { expect_good(the_higher_first<Writers>); }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::urgent_test

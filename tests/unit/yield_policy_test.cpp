@@ -8,7 +8,7 @@
 #include "platform/processors.h"
 #include "platform/rereading.h"
 
-namespace lockswap {
+namespace lockswap::yield_policy_test {
 namespace {
 
 // Releases up to the next yield, each of which finds a called thread, or an awake front.
@@ -59,4 +59,4 @@ TEST_F(YieldPolicyTest, AQuotaThatComesLaterIsNoticed) {
 }
 
 }  // namespace
-}  // namespace lockswap
+}  // namespace lockswap::yield_policy_test
