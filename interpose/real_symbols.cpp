@@ -15,9 +15,10 @@ namespace lockswap {
 namespace {
 
 // A list's functions by glibc's names. Those with a clock are newer than the others.
-// NOLINTNEXTLINE(bugprone-macro-parentheses): string literals are joined.
+// NOLINTBEGIN(bugprone-macro-parentheses): string literals are joined.
 #define LOCKSWAP_SET(prefix, name, form, version) \
   set(to.name, prefix #name, Form::form == Form::clock ? "GLIBC_2.30" : version);
+// NOLINTEND(bugprone-macro-parentheses)
 #define LOCKSWAP_SET_RWLOCK(name, act, form, ...) \
   LOCKSWAP_SET("pthread_rwlock_", name, form, LOCKSWAP_OLDEST)
 #define LOCKSWAP_SET_MUTEX(name, act, form, ...) \

@@ -8,9 +8,10 @@ namespace lockswap::predict {
 
 AllOperated all_range_locks() {
   AllOperated all;
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a class template cannot stand in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses): a class template cannot stand in parentheses.
 #define RANGE_LOCK(name, Class, header) \
   add<LockedArray<Class<cost::Modelled, Spin<cost::Modelled>>>>(all, name, "range");
+// NOLINTEND(bugprone-macro-parentheses)
 #define RANGE_OF_RWLOCKS(name, Class, header)
 #include "registry/range_list.def"
 #undef RANGE_LOCK

@@ -17,6 +17,7 @@ namespace bench {
 
 struct Sighting {
   std::uint64_t value, page;
+  // NOLINTNEXTLINE(modernize-use-nullptr): a comparison with 0 that the compiler writes
   auto operator<=>(const Sighting&) const = default;
 };
 
