@@ -33,6 +33,7 @@ namespace lockswap::predict {
 // Memory of the modelled machine for nodes that the standard way would take from the real one's. A
 // thread takes again what it has given.
 struct SeenHome {
+  // NOLINTNEXTLINE(misc-new-delete-overloads): the one with a size, below, is its operator delete
   static void* operator new(std::size_t bytes) {
     std::vector<void*>& kept = mine()[bytes];
     if (kept.empty()) return cost::zeroed(bytes);

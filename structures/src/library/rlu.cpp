@@ -115,10 +115,12 @@ const char* wrong(int what, void* object) noexcept {
       return Checks::made(object);
     case LOCKSWAP_RLU_AT_UPDATE:
       return Checks::update();
+    // NOLINTBEGIN(clang-analyzer-core.NonNullParamChecker): the header passes a lock
     case LOCKSWAP_RLU_AT_WRITER_ACQUIRE:
       return Checks::writer_acquire(*static_cast<RluLibrary::WriterLock*>(object));
     case LOCKSWAP_RLU_AT_WRITER_RELEASE:
       return Checks::writer_release(*static_cast<RluLibrary::WriterLock*>(object));
+    // NOLINTEND(clang-analyzer-core.NonNullParamChecker)
     default:
       return Checks::wait();
   }
@@ -137,6 +139,7 @@ const char* wrong(int what, void* object) noexcept {
 extern "C" {
 
 #if defined(LOCKSWAP_CHECKED) || defined(LOCKSWAP_TSAN)
+// NOLINTNEXTLINE(readability-redundant-declaration): the header's declaration, under ThreadSanitizer, exports nothing.
 LOCKSWAP_EXPORTED extern const char lockswap_structures_checked_is_needed_under_ThreadSanitizer;
 const char lockswap_structures_checked_is_needed_under_ThreadSanitizer = 0;
 #endif
@@ -280,6 +283,7 @@ LOCKSWAP_EXPORTED int lockswap_rlu_get_counts(lockswap_rlu_counts* counts) {
 LOCKSWAP_EXPORTED void* lockswap_rlu_check(int what, const void* object, const char* file,
                                            int line) {
   const char* const why = wrong(what, unlocked(object));
+  // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): Checks::free only looks at the object
   if (why == nullptr) return unlocked(object);
   char text[1024];
   lockswap::Text(text, sizeof text) << "lockswap: " << file << ":"

@@ -219,7 +219,7 @@ TEST(SightingsOfAThread, AreAllNotedAndNoneOften) {
   std::vector<Sighting> all = seen.all();
   EXPECT_LT(all.size(), std::size_t{1} << 16);
   std::ranges::sort(all);
-  all.erase(std::ranges::unique(all).begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   EXPECT_EQ(all.size(), 21000U);
 }
 TEST_F(Checked, NotesWhatItVisits) {
