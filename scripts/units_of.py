@@ -10,10 +10,12 @@ taken from ninja's record of the last build; a header that was not built yet is 
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 OF_GCC = re.compile(
     r" -f(track-macro-expansion=\d+|no-diagnostics-show-caret|no-tree-loop-distribute-patterns)\b"
     r"| -Winvalid-pch -include \S+/cmake_pch\.hxx\b"  # the sources include what is precompiled for gcc
@@ -55,6 +57,9 @@ def units(build: Path, files: set[Path]) -> list[Path]:
 
 def write_database(build: Path) -> None:
     (build / "tidy").mkdir(exist_ok=True)
+    # Sources that are compiled as one are looked at as they are.
+    for folder in ("tests", "structures/tests"):
+        shutil.copy(ROOT / folder / ".clang-tidy", build / folder)
     commands = (build / "compile_commands.json").read_text()
     (build / "tidy/compile_commands.json").write_text(OF_GCC.sub("", commands))
 

@@ -139,7 +139,8 @@ const char* wrong(int what, void* object) noexcept {
 extern "C" {
 
 #if defined(LOCKSWAP_CHECKED) || defined(LOCKSWAP_TSAN)
-// NOLINTNEXTLINE(readability-redundant-declaration): the header's declaration, under ThreadSanitizer, exports nothing.
+// The header's declaration exports nothing.
+// NOLINTNEXTLINE(readability-redundant-declaration)
 LOCKSWAP_EXPORTED extern const char lockswap_structures_checked_is_needed_under_ThreadSanitizer;
 const char lockswap_structures_checked_is_needed_under_ThreadSanitizer = 0;
 #endif

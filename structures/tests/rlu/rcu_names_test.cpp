@@ -108,7 +108,8 @@ void let_threads_work(unsigned deferral) {
   for (int t = 0; t < 2; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; !stop; ++i) {
-        list_move(moved[static_cast<std::size_t>(t) * 2 + static_cast<std::size_t>(i % 2)], i / 2 % 2);
+        list_move(moved[static_cast<std::size_t>(t) * 2 + static_cast<std::size_t>(i % 2)],
+                  i / 2 % 2);
         void* const own = list_put(i % 2, kOwn + t, i % 3 == 0 ? 1 : 0);
         EXPECT_EQ(list_take(own), 0);
       }
