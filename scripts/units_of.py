@@ -57,9 +57,11 @@ def units(build: Path, files: set[Path]) -> list[Path]:
 
 def write_database(build: Path) -> None:
     (build / "tidy").mkdir(exist_ok=True)
-    # Sources that are compiled as one are looked at as they are.
-    for folder in ("tests", "structures/tests"):
-        shutil.copy(ROOT / folder / ".clang-tidy", build / folder)
+    # Where sources are compiled as one, the checks are those of the sources' folder.
+    for checks in (*ROOT.glob("*/.clang-tidy"), *ROOT.glob("structures/*/.clang-tidy")):
+        into = build / checks.parent.relative_to(ROOT)
+        if into.is_dir():
+            shutil.copy(checks, into)
     commands = (build / "compile_commands.json").read_text()
     (build / "tidy/compile_commands.json").write_text(OF_GCC.sub("", commands))
 
