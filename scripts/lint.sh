@@ -36,7 +36,7 @@ lint_tidy() {
   mapfile -t files <<<"$names"
   units=$("$BUILD/venv/bin/python" scripts/units_of.py "$BUILD" "${files[@]}") || return 1
   [[ -n $units ]] || return 0
-  xargs -r -d '\n' -P "$JOBS" -n 1 clang-tidy --quiet -p "$BUILD/tidy" 2>/dev/null <<<"$units"
+  xargs -r -d '\n' -P "$JOBS" -n 2 clang-tidy --quiet -p "$BUILD/tidy" 2>/dev/null <<<"$units"
 }
 
 lint_layers() {

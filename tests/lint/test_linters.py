@@ -72,6 +72,18 @@ def test_tidy_leaves_alone_what_did_not_change_unless_asked(checkout):
     assert checkout.lint("tidy", "--full").returncode != 0
 
 
+def test_tidy_analyses_paths_in_the_product_alone(checkout):
+    text = "int a(int x) {\n  int* p = x == 0 ? nullptr : &x;\n  return *p;\n}\n"
+    names = ["src/a.cpp", "tests/a.cpp", "structures/apps/a.cpp"]
+    for name in names:
+        checkout.write(name, text)
+    compile_commands(checkout, *names)
+    result = checkout.lint("tidy")
+    assert result.returncode != 0
+    assert "src/a.cpp:3:" in result.stdout
+    assert "tests/a.cpp" not in result.stdout and "apps/a.cpp" not in result.stdout
+
+
 def test_tidy_reads_a_changed_header_through_a_unit_that_includes_it(checkout):
     """A header is no translation unit: the unit is found in ninja's record of what the last build read."""
     checkout.write("src/a.h", "inline int* none() { return 0; }\n")

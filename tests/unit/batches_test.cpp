@@ -13,7 +13,7 @@
 
 #include <sys/wait.h>
 
-namespace lockswap::batches_test {
+namespace lockswap {
 namespace {
 
 // Each test has lists of its own: those of one size belong together.
@@ -164,4 +164,4 @@ TEST(Batches, NoPieceIsTwosAtATime) {
 }
 
 }  // namespace
-}  // namespace lockswap::batches_test
+}  // namespace lockswap
