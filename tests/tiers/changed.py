@@ -15,7 +15,7 @@ from imports import Modules, is_cpp
 from state import git
 
 # CPU seconds for the entries, and for compiling what they run: if something compiled changed, if not, for documents.
-BUDGET, BUDGET_OF_PYTHON, BUDGET_OF_DOCUMENTS = 150.0, 70.0, 20.0
+BUDGET, BUDGET_OF_PYTHON, BUDGET_OF_DOCUMENTS = 150.0, 55.0, 12.0
 OTHERS = 0.2  # of that at most for what only runs the library in which a lock has changed
 COMPILING = 3.0  # CPU seconds of a unit
 MOST_TRIED = 2  # locks
