@@ -1,6 +1,7 @@
 """A profile's memory is bounded: what finds no room is left out and counted, the rest is right, and the program goes
 on. And what is looked up afterwards: files without symbols, files that have changed, code in no file."""
 
+import contextlib
 import json
 import os
 import re
@@ -136,6 +137,47 @@ def test_no_program_stays_behind_a_command_that_is_terminated(command, tmp_path)
         assert f"'lockswap compare --resume {tmp_path / 'campaign'}' continues" in said
     elif command in ("fuzz", "advise", "whatif"):
         assert said.rstrip().endswith("lockswap: ended by SIGTERM")
+
+
+# Beside the program, which has MARK in its environment: SIGTERM comes when it is there, and Popen has not returned yet.
+AT_ITS_START = """
+import os, signal, subprocess
+
+start = subprocess.Popen.__init__
+
+def start_and_end(self, line, *args, **options):
+    start(self, line, *args, **options)
+    if "exec sleep 5000" in map(str, line):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+subprocess.Popen.__init__ = start_and_end
+"""
+
+
+@pytest.mark.parametrize(
+    "command", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.full) for one in ENDED_BY_TERM]
+)
+def test_no_program_stays_behind_a_command_that_is_terminated_as_it_starts(command, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(AT_ITS_START)
+    env = environment(MARK=str(tmp_path))
+    env["PYTHONPATH"] = f"{tmp_path}:{env['PYTHONPATH']}"
+    words = [word.format(tmp=tmp_path) for word in ENDED_BY_TERM[command]]
+    line = [sys.executable, "-m", "lockswap", *words, "--", "sh", "-c", "exec sleep 5000"]
+    said = tmp_path / "said"  # no pipe: a program that stays would keep it open
+    with said.open("w") as out:
+        status = subprocess.run(line, env=env, stdout=out, stderr=out).returncode
+    assert status == (130 if command == "compare" else 128 + signal.SIGTERM), said.read_text()
+    assert "Traceback" not in said.read_text()
+    wait_for(lambda: not any(f"MARK={tmp_path}".encode() in words for words in environments()))
+
+
+def environments() -> list[bytes]:
+    """Of all processes but those that have just ended."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            found.append(file.read_bytes())
+    return found
 
 
 def wait_for(condition) -> None:

@@ -33,18 +33,15 @@ class Command:
         # A file, since a pipe that nobody empties would stop the program.
         with tempfile.TemporaryFile(prefix="lockswap-advise-") as output:
             before, begin = _cpu_s(), time.monotonic()
-            try:
-                child = subprocess.Popen(
+            with passing_on() as passed:
+                child = passed.start(
                     self.words,
-                    executable=path,
+                    path,
                     env={**env, **swap},
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
                 )
-            except OSError as error:
-                raise UserError(program.cannot_start(self.words[0], path, error)) from error
-            with passing_on(child) as passed:
                 status = child.wait()
             passed.check()
             wall, cpu = time.monotonic() - begin, _cpu_s() - before

@@ -28,6 +28,7 @@ from lockswap.fuzz.serial import Serial
 from lockswap.fuzz.watch import Watch, Watching
 from lockswap.run import children, executable, extra_preload, program, sanitizer
 from lockswap.run.ended import Ended
+from lockswap.run.passing_on import held, start
 from lockswap.run.preload import clean_environment, ld_preload, lock_variables
 
 FOUND = 3  # as audit's --fail-on-findings
@@ -200,21 +201,18 @@ def _one(command: list[str], path: str, env: dict[str, str], how: Watching) -> O
     how.begin()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         began = time.monotonic()
+        child, status, hang = None, None, None
         try:
-            child = subprocess.Popen(
-                command, executable=path, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            raise UserError(program.cannot_start(command[0], path, error)) from error
-        status, hang = None, None
-        try:
+            with held():
+                child = start(
+                    command, path, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+                )
             watch = Watch(child.pid, how)
             while hang is None and status is None:
                 status = _wait(child, how.between_looks_s)
                 hang = watch.look() if status is None else None
         finally:  # also what it left behind, and after Ctrl-C
-            if child.poll() is None or status is None:
+            if child is not None and (child.poll() is None or status is None):
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
         seconds = time.monotonic() - began

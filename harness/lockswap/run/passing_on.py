@@ -1,18 +1,34 @@
-"""Signals for a program that this process waits for."""
+"""Signals for a program that this process starts and waits for.
+
+A signal that comes while the program starts finds it not yet known. It waits until it is, since a program that nobody
+knows would stay behind.
+"""
 
 import contextlib
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lockswap.base.errors import Stopped, UserError
 from lockswap.run import program
 
 
 class Passed:
-    """Which signal came last while the program ran."""
+    """The program, and which signal came last while it ran."""
 
-    number: int | None = None
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self._child: subprocess.Popen | None = None
+
+    def start(self, command: Sequence[str], path: str | None = None, **options) -> subprocess.Popen:
+        """Options as those of Popen; `path` is the file of the program."""
+        child = start(command, path, **options)
+        # In one step, as Python calls handlers: each signal is sent here or there.
+        came, self._child = self.number, child
+        # Ctrl-C, too: whether the program was there when its group was interrupted is not known.
+        if came is not None:
+            child.send_signal(came)
+        return child
 
     def check(self) -> None:
         """Ends the command if there was one, where the program is not all that it has to do."""
@@ -21,35 +37,58 @@ class Passed:
         if self.number is not None:
             raise Stopped(self.number)
 
+    def _pass_on(self, number: int) -> None:
+        self.number = number
+        if self._child is not None and number != signal.SIGINT:
+            self._child.send_signal(number)
+
 
 @contextlib.contextmanager
-def passing_on(child: subprocess.Popen) -> Iterator[Passed]:
+def passing_on() -> Iterator[Passed]:
     """Ctrl-C reaches the program by itself, SIGTERM and SIGHUP through us; the report comes in any case."""
     passed = Passed()
-
-    def pass_on(number: int, _: object) -> None:
-        passed.number = number
-        if number != signal.SIGINT:
-            child.send_signal(number)
-
-    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-    # What is ignored stays so, as SIGINT is in a job in the background.
-    before = {
-        number: signal.signal(number, pass_on) for number in numbers if signal.getsignal(number) is not signal.SIG_IGN
-    }
-    try:
+    with _handling(passed._pass_on):
         yield passed
+
+
+@contextlib.contextmanager
+def held() -> Iterator[None]:
+    """Signals come at the end of this block: when the program that it starts is known."""
+    came: list[int] = []
+    try:
+        with _handling(came.append):
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
+
+
+def start(command: Sequence[str], path: str | None = None, **options) -> subprocess.Popen:
+    """What cannot be started is a UserError."""
+    try:
+        return subprocess.Popen(command, executable=path, **options)
+    except OSError as error:
+        raise UserError(program.cannot_start(command[0], path or command[0], error)) from error
 
 
 def run(path: str, command: list[str], env: Mapping[str, str]) -> subprocess.Popen:
     """The program, which has ended."""
-    try:
-        child = subprocess.Popen(command, executable=path, env=env)
-    except OSError as error:
-        raise UserError(program.cannot_start(command[0], path, error)) from error
-    with passing_on(child):
+    with passing_on() as passed:
+        child = passed.start(command, path, env=env)
         child.wait()
     return child
+
+
+@contextlib.contextmanager
+def _handling(handle: Callable[[int], None]) -> Iterator[None]:
+    # What is ignored stays so, as SIGINT is in a job in the background.
+    before = {
+        number: signal.signal(number, lambda came, _: handle(came))
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -30,9 +30,8 @@ def run(command: list[str], out: Path, synthesise: bool, all_processes: bool = F
         line, why = (None, "--synthesise was given") if synthesise or all_processes else faults.recorder(folder)
         # path: the program itself; what it reads as its name is this, too.
         traced = [*(line or []), strace, *_options(log), "--", path, *command[1:]]
-        child = subprocess.Popen(traced, stderr=None)
-        with passing_on(child):
-            status = child.wait()
+        with passing_on() as passed:
+            status = passed.start(traced).wait()
         try:
             with log.open(errors="surrogateescape") as opened:
                 events = strace_log.read(opened)
