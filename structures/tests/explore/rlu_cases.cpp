@@ -525,6 +525,14 @@ const Script kScripts[] = {
     {"fork-writing", {"( t01 fork +1 ) r01", "w23 | ?1 r01"}},
     {"fork-threads", {"fork +1 r01 w01", "( ) | ?1 r01 w01"}, 1, kFew},
     {"fork-threads-reads", {"fork +1 r01 w01", "w01 | ?1 r01"}, 1, kFew},
+    // A thread puts in order what the fork has left as the one that forked comes back. If it took
+    // that one's context for free, its next one could be the same.
+    {"fork-comes-back",
+     {"( ) _fork w01 +1", "| r01 exit ( r01 ?1 r01 )"},
+     kLater,
+     {1, 3, 0, 0},
+     false,
+     {2, 3, 0, 0}},
     {"fork-helped", {"w01 +1 fork r01 w01 r01", "?1 w01"}, kLater},
     {"fork-readers", {"fork w01 r01", "( r01 r01 )"}},
     {"fork-free", {"fork p x p", "x"}},
