@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <string_view>
 #include <type_traits>
 
@@ -73,8 +74,11 @@ std::vector<std::vector<Mutation>> sites_of(const std::vector<const Case*>& case
 std::vector<Place> find_places(const std::vector<const Case*>& cases, const Bounds* bounds,
                                unsigned jobs) {
   const auto sites = sites_of(cases, bounds, jobs);
+  std::vector<std::size_t> by_places(cases.size());
+  std::iota(by_places.begin(), by_places.end(), 0);
+  std::ranges::stable_sort(by_places, {}, [&sites](std::size_t i) { return sites[i].size(); });
   std::vector<Place> places;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
+  for (const std::size_t i : by_places) {
     for (const Mutation& s : sites[i]) {
       const std::string_view file = s.file;  // a source is the script's own
       if (!file.ends_with(".h") && !file.ends_with(".hpp")) continue;

@@ -8,8 +8,9 @@
 
 namespace lockswap::explore {
 
-// A place with an order, and the cases that come there. Its name has no line, so that it stays when
-// lines move; places that would have the same name are numbered from the top of the file.
+// A place with an order, and the cases that come there: first those that come to few places, as
+// they are about this one. Its name has no line, so that it stays when lines move; places that have
+// the same name are numbered from the top of the file.
 struct Place {
   Mutation at;
   std::string name;
