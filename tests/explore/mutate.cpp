@@ -247,8 +247,8 @@ Trial try_mutant(const Mutation& m, const std::vector<const Case*>& cases, const
   return t;
 }
 
-// Returns whether a case fails with all orders as they are, in as many executions as those in which
-// most weaker orders are found. Then it finds nothing.
+// Returns whether a case fails within 10,000 executions although no order is weaker. Then its
+// failure says nothing about a weaker order.
 bool fails_by_itself(const Case& c, const Options& options) {
   static std::map<const Case*, bool> known;
   const auto [it, is_new] = known.try_emplace(&c, false);

@@ -170,8 +170,8 @@ const Script kFair[] = {
     {"fair-timed", {"E0-4 u", "timedE2-6 u", "timedE5-8 u"}, kQueue},
     // A keeper that gives up opens the gate.
     {"fair-timed-out", {"E0-4 +1 ?2 u", "?1 timedE2-6 u", "?1 E5-8 +2 u"}, kQueue},
-    // One that gives up behind the gate leaves it closed. No stale reads: with the range of an
-    // earlier keeper, it would pass.
+    // One that gives up behind the gate leaves it closed. No stale reads: a thread that
+    // reads an earlier keeper's range passes.
     {"fair-timed-out-behind",
      {"E0-4 +1 ?2 u", "?1 E2-6 u", "?1 nap timedE5-8=late tryE5-8=busy +2"},
      kQueue,

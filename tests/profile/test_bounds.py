@@ -139,7 +139,7 @@ def test_no_program_stays_behind_a_command_that_is_terminated(command, tmp_path)
         assert said.rstrip().endswith("lockswap: ended by SIGTERM")
 
 
-# Beside the program, which has MARK in its environment: SIGTERM comes when it is there, and Popen has not returned yet.
+# Sends SIGTERM to the command when the program has started, but before Popen returns.
 AT_ITS_START = """
 import os, signal, subprocess
 
@@ -168,11 +168,11 @@ def test_no_program_stays_behind_a_command_that_is_terminated_as_it_starts(comma
         status = subprocess.run(line, env=env, stdout=out, stderr=out).returncode
     assert status == (130 if command == "compare" else 128 + signal.SIGTERM), said.read_text()
     assert "Traceback" not in said.read_text()
-    wait_for(lambda: not any(f"MARK={tmp_path}".encode() in words for words in environments()))
+    wait_for(lambda: not any(f"MARK={tmp_path}".encode() in inherited for inherited in environments()))
 
 
 def environments() -> list[bytes]:
-    """Of all processes but those that have just ended."""
+    """Of all processes; one that ends meanwhile is left out."""
     found = []
     for file in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """Signals for a program that this process starts and waits for.
 
-A signal that comes while the program starts finds it not yet known. It waits until it is, since a program that nobody
-knows would stay behind.
+While Popen starts the program, nobody knows its number yet. A signal that ended this process then would leave the
+program behind, so signals wait until Popen has returned.
 """
 
 import contextlib
@@ -23,9 +23,9 @@ class Passed:
     def start(self, command: Sequence[str], path: str | None = None, **options) -> subprocess.Popen:
         """Options as those of Popen; `path` is the file of the program."""
         child = start(command, path, **options)
-        # In one step, as Python calls handlers: each signal is sent here or there.
+        # Python runs no handler within this assignment, so a signal is sent either below or by the handler.
         came, self._child = self.number, child
-        # Ctrl-C, too: whether the program was there when its group was interrupted is not known.
+        # Ctrl-C, too: it may have come before the program was there.
         if came is not None:
             child.send_signal(came)
         return child
@@ -53,7 +53,7 @@ def passing_on() -> Iterator[Passed]:
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """Signals come at the end of this block: when the program that it starts is known."""
+    """Holds signals back until the end of the block, when the program that it starts is known."""
     came: list[int] = []
     try:
         with _handling(came.append):
